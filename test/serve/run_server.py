@@ -13,6 +13,7 @@ import tempfile
 from check_codes import check_codes, check_methods
 from check_devices import check_device_loss
 from check_embeddings import check_deterministic, check_embeddings, check_openai_keys
+from check_hostile import check_large_calls, check_names, check_promises
 from check_models import check_changed_models, check_failing_models, make_models
 from check_operation import check_addresses, check_cancel, check_command_line, check_descriptors, check_gone_clients, check_load, check_reload
 from check_tensors import check_batches, check_infer, check_plain_folder
@@ -36,6 +37,9 @@ def main():
         bench.tool("vx-compile", tiny.path, "--target=cpu", "-o", bench.path("tiny.vxm"))
         checks = {
             "infer": check_infer,
+            "large_calls": check_large_calls,
+            "promises": check_promises,
+            "names": check_names,
             "plain": check_plain_folder,
             "codes": check_codes,
             "methods": check_methods,

@@ -80,6 +80,12 @@ class Peer:
             at = end
         return encodings
 
+    def cut(self, text, most):
+        """Numbers of tokens, and whether some were cut off."""
+        data = self.ask("T", struct.pack("<I", most) + text.encode())
+        *ids, is_cut = struct.unpack(f"<{len(data) // 4}I", data)
+        return ids, bool(is_cut)
+
     def decode(self, ids, question="d"):
         return self.ask(question, struct.pack(f"<{len(ids)}i", *ids)).decode()
 

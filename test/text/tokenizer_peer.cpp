@@ -5,6 +5,8 @@
 //
 //   e, E  encode a text, E without special tokens: for each token its number, the begin and the end of its span in code
 //         points, its type and whether it is special, 4 bytes each
+//   T     encode a text, cut off behind so many tokens as the 4 bytes in front say: the tokens, of 4 bytes each, and
+//         behind them whether something was cut off
 //   P     encode a pair, with the length of the first text in 4 bytes in front
 //   L     encode a pair with limits: in front ten numbers of 4 bytes: the most tokens or 0, the stride, the strategy,
 //   the
@@ -111,6 +113,15 @@ std::string answerTo(char question, const std::string &bytes, const vx::text::To
   case 'e':
     putEncoding(answer, tokenizer.encode(bytes, options));
     break;
+  case 'T': {
+    options.truncation = {.max_length = static_cast<size_t>(numbersOf(bytes.substr(0, 4)).at(0))};
+    options.offsets = vx::text::OffsetUnit::none;
+    const vx::text::Encoding encoding = tokenizer.encode(bytes.substr(4), options);
+    for (int32_t id : encoding.ids)
+      put(answer, static_cast<uint32_t>(id));
+    put(answer, static_cast<uint32_t>(encoding.is_truncated));
+    break;
+  }
   case 'P': {
     const uint32_t first = static_cast<uint32_t>(numbersOf(bytes.substr(0, 4)).at(0));
     putEncoding(answer, tokenizer.encode_pair(bytes.substr(4, first), bytes.substr(4 + first), options));

@@ -1,5 +1,6 @@
 #include "tensor.h"
 
+#include "vx/base/json_text.h"
 #include "vx/base/printable.h"
 #include "vx/base/tensor_type.h"
 
@@ -194,7 +195,7 @@ double elementAsDouble(const Tensor &tensor, uint64_t index) {
 
 std::string elementText(const Tensor &tensor, uint64_t index) {
   if (tensor.type == VX_STRING)
-    return printableLine(nlohmann::json(tensor.strings[index]).dump());
+    return printableLine(vx::jsonText(nlohmann::json(tensor.strings[index])));
   const uint64_t bits = elementBits(tensor, index);
   if (tensor.type == VX_BOOL)
     return bits ? "true" : "false";

@@ -3,6 +3,8 @@
 #include "output_file.h"
 #include "sibling_tool.h"
 
+#include "vx/base/json_text.h"
+
 #include <CLI/CLI.hpp>
 
 #include <charconv>
@@ -73,7 +75,7 @@ void writeDocument(const std::string &document, const std::string &text, const s
 void writeReport(const BenchReport &report, const ReportOptions &options) {
   if (!options.html.empty())
     writeFile(options.html, report.html());
-  writeDocument(report.json().dump(2) + "\n", report.text(), options.json);
+  writeDocument(vx::jsonText(report.json(), 2) + "\n", report.text(), options.json);
 }
 
 } // namespace vx::tools

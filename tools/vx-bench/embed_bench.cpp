@@ -9,6 +9,8 @@
 #include "peer.h"
 #include "temporary_folder.h"
 
+#include "vx/base/json_text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -79,7 +81,7 @@ static Rate rateOf(const json &result, const json &probes) {
 
 // False where a result is slower than that of the baseline with the same device, threads and sizes.
 static bool holdsBaseline(const BenchReport &report, const json &baseline, const EmbedOptions &options) {
-  const json now = json::parse(report.json().dump());
+  const json now = json::parse(vx::jsonText(report.json()));
   bool holds = true, found = false;
   for (const json &result : now["results"]) {
     if (result["runner"] != "vx")

@@ -6,6 +6,7 @@
 #include "temporary_folder.h"
 
 #include "vx/base/base64.h"
+#include "vx/base/json_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -90,7 +91,7 @@ public:
       body["input"] = texts[0];
     else
       body["input"] = std::vector<std::string>(texts.begin(), texts.end());
-    return connection.format("POST", "/v1/embeddings", body.dump(), "Content-Type: application/json\r\n");
+    return connection.format("POST", "/v1/embeddings", vx::jsonText(body), "Content-Type: application/json\r\n");
   }
 
   CountTokens counter() {

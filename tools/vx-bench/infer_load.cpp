@@ -4,6 +4,8 @@
 #include "load_module.h"
 #include "server_bench.h"
 
+#include "vx/base/json_text.h"
+
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
@@ -168,7 +170,7 @@ public:
       parameters["binary_data_output"] = true;
     if (!parameters.empty())
       head["parameters"] = std::move(parameters);
-    const std::string text = head.dump(), path = fmt::format("/v2/models/{}/infer", options.model);
+    const std::string text = vx::jsonText(head), path = fmt::format("/v2/models/{}/infer", options.model);
     if (!isBinary)
       return connection.format("POST", path, text, "Content-Type: application/json\r\n");
     return connection.format(

@@ -4,6 +4,8 @@
 #include "input_file.h"
 #include "tool_error.h"
 
+#include "vx/base/json_text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
@@ -106,7 +108,7 @@ ScriptProcess::ScriptProcess(const std::string &script, const std::string &name)
 
 template <typename F>
 void ScriptProcess::ask(const json &request, F &&read) {
-  const std::string line = request.dump() + "\n";
+  const std::string line = vx::jsonText(request) + "\n";
   for (size_t written = 0; written < line.size();) {
     const ssize_t count = ::write(requests, line.data() + written, line.size() - written);
     if (count < 0 && errno == EINTR)

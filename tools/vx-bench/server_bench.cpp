@@ -3,6 +3,8 @@
 #include "bench_options.h"
 #include "bench_record.h"
 
+#include "vx/base/json_text.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -238,7 +240,7 @@ static std::string serverDocument(const std::vector<ServerResult> &results) {
   Json list = Json::array();
   for (const ServerResult &result : results)
     list.push_back(result.json());
-  return Json({{"version", 1}, {"record", benchRecord().json({})}, {"results", std::move(list)}}).dump(2) + "\n";
+  return vx::jsonText(Json({{"version", 1}, {"record", benchRecord().json({})}, {"results", std::move(list)}}), 2) + "\n";
 }
 
 static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptions &options) {

@@ -10,6 +10,7 @@
 #include "text_file.h"
 #include "tool_configuration.h"
 
+#include "vx/base/json_text.h"
 #include "vx/serve/embedder.hpp"
 
 #include <CLI/CLI.hpp>
@@ -202,7 +203,7 @@ static void test(const char *name, const serve::Embedder &embedder, const Option
   tellTruncated(name, done, embedder, options);
   if (options.json) {
     // The numbers as they read back, which a DOM of doubles would not write.
-    std::string text = describeRun(embedder, options, done).dump(2);
+    std::string text = vx::jsonText(describeRun(embedder, options, done), 2);
     text.resize(text.rfind('\n'));
     return printText(text + ",\n  \"embedding\": " + vectorJson(vectors.row(0)) + "\n}\n");
   }
@@ -251,7 +252,7 @@ static void batch(const char *name, const serve::Embedder &embedder, const Optio
   if (options.json) {
     Json report = describeRun(embedder, options, done);
     report["output"] = options.output;
-    return printText(report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return printText(vx::jsonText(report, 2) + "\n");
   }
   printModel(embedder, options);
   const double seconds = std::max(done.tokenizeSeconds + done.runSeconds, 1e-9);

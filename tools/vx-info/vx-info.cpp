@@ -4,6 +4,8 @@
 #include "load_module.h"
 #include "print_devices.h"
 
+#include "vx/base/json_text.h"
+
 #include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -29,7 +31,7 @@ static std::string join(const Json &list, const char *separator) {
   std::string text;
   for (const Json &item : list) {
     text += text.empty() ? "" : separator;
-    text += item.is_string() ? item.get<std::string>() : item.dump();
+    text += item.is_string() ? item.get<std::string>() : vx::jsonText(item);
   }
   return text;
 }
@@ -53,13 +55,13 @@ static std::string rangeText(const Json &argument) {
   const Json &range = argument["range"];
   if (range["upper"].is_null())
     return ", values known only in the call";
-  return fmt::format(", values in [{}, {}){}", range["lower"].dump(), join(Json::array({range["upper"]}), ""),
-                     range.contains("also") ? fmt::format(" and {}", range["also"].dump()) : "");
+  return fmt::format(", values in [{}, {}){}", vx::jsonText(range["lower"]), join(Json::array({range["upper"]}), ""),
+                     range.contains("also") ? fmt::format(" and {}", vx::jsonText(range["also"])) : "");
 }
 
 static void printSymbol(const Json &symbol) {
   printOut("  dim     {}: {} to {}", symbol.value("name", ""), symbol.value("min", int64_t(0)),
-           symbol["max"].is_null() ? "any" : symbol["max"].dump());
+           symbol["max"].is_null() ? "any" : vx::jsonText(symbol["max"]));
   if (const int64_t multiple = symbol.value("multiple", int64_t(1)); multiple != 1)
     printOut(", a multiple of {}", multiple);
   printOut("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
@@ -67,7 +69,7 @@ static void printSymbol(const Json &symbol) {
 
 static std::string rowsText(const Json &argument) {
   if (argument.contains("rows"))
-    return ", independent along " + argument["rows"].dump();
+    return ", independent along " + vx::jsonText(argument["rows"]);
   if (argument.value("same", false))
     return ", the same for all rows";
   return argument.contains("rows_reason") ? ", rows depend on one another: " + argument.value("rows_reason", "") : "";
@@ -139,7 +141,7 @@ static void printTraining(const Json &module) {
     printOut("\nassets\n");
   for (const Json &asset : module["assets"])
     printOut("  {} ({}), {}, section {} at {}\n", asset.value("name", ""), asset.value("kind", ""),
-             sizeText(asset.value("size", uint64_t(0))), asset["section"].dump(), asset["offset"].dump());
+             sizeText(asset.value("size", uint64_t(0))), vx::jsonText(asset["section"]), vx::jsonText(asset["offset"]));
 }
 
 static void printConstants(const Json &module) {
@@ -171,7 +173,7 @@ static void printTarget(const Json &target) {
   for (const Json &entry : target["entries"]) {
     printOut("  entry   {}", entry.value("function", ""));
     for (const auto &[symbol, value] : entry["where"].items())
-      printOut(" {}={}", symbol, value.dump());
+      printOut(" {}={}", symbol, vx::jsonText(value));
     printOut(": program {}", entry.value("program", 0));
     if (entry.contains("arena_bytes"))
       printOut(", arena {} bytes, at least {}", entry.value("arena_bytes", ""), entry.value("arena_lower_bound", ""));
@@ -259,7 +261,7 @@ static int run(const char *name, int argc, char **argv) {
   if (json) {
     if (verify)
       description["verified"] = true;
-    printText(description.dump(2) + "\n");
+    printText(vx::jsonText(description, 2) + "\n");
     return 0;
   }
   printModule(description);

@@ -6,6 +6,7 @@
 #include "tool_error.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/base/json_text.h"
 
 #include <fstream>
 
@@ -158,7 +159,7 @@ void DispatchTrace::finish(mlir::func::FuncOp function, llvm::ArrayRef<HostValue
     trace["variables"].push_back(
         {{"name", variable.getKey().str()},
          {"file", write("variable" + std::to_string(trace["variables"].size()) + ".pb", variable.getValue())}});
-  writePart(folder / "trace.json", trace.dump(2) + "\n");
+  writePart(folder / "trace.json", vx::jsonText(trace, 2) + "\n");
 }
 
 } // namespace vx::tools

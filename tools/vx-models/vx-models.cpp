@@ -4,6 +4,8 @@
 #include "model_registry.h"
 #include "tool_configuration.h"
 
+#include "vx/base/json_text.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -69,7 +71,7 @@ static void show(const RegisteredModel &model, bool asJson) {
   Json json = {{"version", 1}};
   json.update(describe(model));
   if (asJson)
-    return printText(json.dump(2) + "\n");
+    return printText(vx::jsonText(json, 2) + "\n");
   printOut("{}: {}, {}\n", model.name, modelKindName(model.kind), vx::roundedByteCount(model.bytes));
   for (const char *key : {"path", "onnx", "tokenizer", "device", "refused"})
     if (json[key].is_string())
@@ -131,7 +133,7 @@ static int run(const char *name, int argc, char **argv) {
                    {"models", Json::array()}};
   for (const RegisteredModel &model : registry.models())
     document["models"].push_back(describe(model));
-  printText(document.dump(2) + "\n");
+  printText(vx::jsonText(document, 2) + "\n");
   return 0;
 }
 

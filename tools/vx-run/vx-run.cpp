@@ -15,6 +15,8 @@
 #include "tensor_file.h"
 #include "tensor_text.h"
 
+#include "vx/base/json_text.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -363,7 +365,7 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
     report["dims"] = symbols;
     report.update(comparison.json());
-    printText(report.dump(2) + "\n");
+    printText(vx::jsonText(report, 2) + "\n");
   } else {
     for (const ComparedResult &result : comparison.results)
       printOut("{}: {}\n", result.name, result.difference.text());
@@ -395,7 +397,7 @@ static int checkGradient(const Options &options, const vx::Module &module, const
                 {"output", pair.function->outputs[pair.output].name}};
     report["dims"] = symbols;
     report.update(check.json());
-    printText(report.dump(2) + "\n");
+    printText(vx::jsonText(report, 2) + "\n");
   } else {
     for (const GradientDifference &difference : check.differences)
       printOut("{}, direction {}: analytic {:.6g}, numeric {:.6g}, relative difference {:.3g}{}\n", difference.name,
@@ -515,7 +517,7 @@ static int run(const char *name, int argc, char **argv) {
     report["times"] = {{"load_ms", loadTime}, {"instance_ms", instanceTime}, {"call_ms", callTime}};
     report["call"] = Json::parse(call.report());
     report["outputs"] = outputJson(function, outputs, options.print);
-    printText(report.dump(2) + "\n");
+    printText(vx::jsonText(report, 2) + "\n");
   } else {
     printOutputs(function, outputs, options.print);
   }

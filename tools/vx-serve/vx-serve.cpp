@@ -185,9 +185,9 @@ private:
              registry.folder().empty() ? "-" : registry.folder(), registry.models().size(), refused);
     for (const serve::RegisteredModel &model : registry.models())
       if (!model.isUsable())
-        printOut("refused  {}   {}\n", model.name, model.refusal);
+        printOut("refused  {}   {}\n", model.name, vx::printableLine(model.refusal));
     if (!registry.refusal().empty())
-      printOut("refused  {}   {}\n", registry.folder(), registry.refusal());
+      printOut("refused  {}   {}\n", vx::printableLine(registry.folder()), vx::printableLine(registry.refusal()));
     if (refused == registry.models().size())
       logLine("warning", "there is no model to serve: --model names one, or model_dir a folder of some, which is read "
                          "again on HUP");

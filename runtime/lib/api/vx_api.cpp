@@ -505,6 +505,15 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
   });
 }
 
+vx_status vx_instance_limit_calls(vx_instance *instance, uint64_t bytes) {
+  return guarded("vx_instance_limit_calls", [&]() -> Status {
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
+    object->memory().limitCalls(bytes);
+    return okStatus();
+  });
+}
+
 void vx_instance_retain(vx_instance *instance) { retain(instance, "vx_instance_retain"); }
 void vx_instance_release(vx_instance *instance) { release(instance, "vx_instance_release"); }
 

@@ -18,9 +18,9 @@ namespace {
 // One call of a function: its inputs are tensors of the types and of the one shape that it takes.
 class HostCall {
 public:
-  HostCall(const HostFunction &function, std::span<const HostTensor> inputs, StringPool &pool,
+  HostCall(const HostFunction &function, std::span<const HostTensor> inputs, StringPool &pool, HostBytes &held,
            std::vector<HostTensor> &results, std::string &damage)
-      : function(function), inputs(inputs), pool(pool), results(results), damage(damage) {}
+      : function(function), inputs(inputs), pool(pool), held(held), results(results), damage(damage) {}
 
   Status run();
 
@@ -55,6 +55,7 @@ private:
   const HostFunction &function;
   std::span<const HostTensor> inputs;
   StringPool &pool;
+  HostBytes &held;
   std::vector<HostTensor> &results;
   std::string &damage;
   uint64_t elements = 0;
@@ -103,6 +104,7 @@ Status HostCall::addResult(vx_element_type type, std::vector<int64_t> dims) {
   uint64_t size = 0;
   if (Status status = tensorByteSize(type, dims, size); !status.ok())
     return Status(VX_OUT_OF_MEMORY, std::string(status.message()));
+  VX_RETURN_IF_ERROR(held.add(size).addContext("what the host computes"));
   results.push_back({type, std::move(dims), std::vector<uint8_t>(size)});
   return okStatus();
 }
@@ -146,7 +148,8 @@ Status HostCall::split() {
   VX_RETURN_IF_ERROR(forEach([&](std::string_view text, size_t) {
     parts.push_back(splitText(text, function.text, function.limit));
     most = std::max(most, parts.back().size());
-    return okStatus();
+    return held.add(sizeof(parts.back()) + parts.back().size() * sizeof(std::string_view))
+        .addContext("what the host computes");
   }));
   std::vector<int64_t> dims = inputs[0].dims;
   dims.push_back(static_cast<int64_t>(most));
@@ -266,7 +269,7 @@ Status HostCall::format() {
 Status HostCall::decodeImage() {
   const ImageLibrary *library = nullptr;
   VX_RETURN_IF_ERROR(ImageLibrary::get(library));
-  return library->decode(inputs[0].bytes, function.text, results.emplace_back(), damage);
+  return library->decode(inputs[0].bytes, function.text, held, results.emplace_back(), damage);
 }
 
 Status HostCall::run() {
@@ -296,8 +299,8 @@ Status HostCall::run() {
 } // namespace
 
 Status computeHostFunction(const HostFunction &function, std::span<const HostTensor> inputs, StringPool &pool,
-                           std::vector<HostTensor> &results, std::string &damage) {
-  return HostCall(function, inputs, pool, results, damage).run();
+                           HostBytes &held, std::vector<HostTensor> &results, std::string &damage) {
+  return HostCall(function, inputs, pool, held, results, damage).run();
 }
 
 } // namespace vx

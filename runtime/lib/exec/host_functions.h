@@ -18,9 +18,9 @@ struct HostTensor {
 
 // What `function` gives for `inputs`, and in `damage` why that is nothing where it says so. VX_FAULT where it has no
 // result for an element, VX_INVALID_MODULE for tensors that it does not take, VX_OUT_OF_MEMORY, VX_UNSUPPORTED where a
-// library is missing.
+// library is missing. `held` counts what it takes before it does.
 Status computeHostFunction(const HostFunction &function, std::span<const HostTensor> inputs, StringPool &pool,
-                           std::vector<HostTensor> &results, std::string &damage);
+                           HostBytes &held, std::vector<HostTensor> &results, std::string &damage);
 
 } // namespace vx
 

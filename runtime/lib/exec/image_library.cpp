@@ -35,20 +35,32 @@ Status ImageLibrary::get(const ImageLibrary *&library) {
   return okStatus();
 }
 
+namespace {
+struct ImagePlace {
+  HostTensor &image;
+  HostBytes &held;
+  Status status = okStatus(); // of the last that was asked for
+};
+} // namespace
+
 // No exception passes the library.
 static uint8_t *allocateImage(void *context, uint32_t height, uint32_t width) {
-  auto &image = *static_cast<HostTensor *>(context);
+  auto &[image, held, status] = *static_cast<ImagePlace *>(context);
   image.dims[0] = height;
   image.dims[1] = width;
+  const uint64_t size = uint64_t(height) * width * static_cast<uint64_t>(image.dims[2]);
+  status = held.add(size);
+  if (!status.ok())
+    return nullptr;
   try {
-    image.bytes.resize(uint64_t(height) * width * static_cast<uint64_t>(image.dims[2]));
+    image.bytes.resize(size);
   } catch (const std::bad_alloc &) {
     return nullptr;
   }
   return image.bytes.data();
 }
 
-Status ImageLibrary::decode(std::span<const uint8_t> file, std::string_view order, HostTensor &image,
+Status ImageLibrary::decode(std::span<const uint8_t> file, std::string_view order, HostBytes &held, HostTensor &image,
                             std::string &damage) const {
   const uint32_t layout = order == "BGR" ? VX_IMAGE_BGR : order == "Grayscale" ? VX_IMAGE_GRAYSCALE : VX_IMAGE_RGB;
   image = {VX_U8, {0, 0, layout == VX_IMAGE_GRAYSCALE ? 1 : 3}, {}};
@@ -61,7 +73,8 @@ Status ImageLibrary::decode(std::span<const uint8_t> file, std::string_view orde
   request.message = message.data();
   request.message_size = message.size();
   request.allocate = allocateImage;
-  request.context = &image;
+  ImagePlace place{image, held};
+  request.context = &place;
   switch (decodeRequest(&request)) {
   case VX_IMAGE_DECODED:
     return okStatus();
@@ -70,6 +83,7 @@ Status ImageLibrary::decode(std::span<const uint8_t> file, std::string_view orde
     image = {VX_U8, {0, 0, image.dims[2]}, {}};
     return okStatus();
   case VX_IMAGE_NO_MEMORY:
+    VX_RETURN_IF_ERROR(std::move(place.status).addContext("image"));
     return failure(VX_OUT_OF_MEMORY, "{}", message.data());
   default: // too large, or of another kind
     return failure(VX_FAULT, "{}", message.data());

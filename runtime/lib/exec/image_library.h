@@ -23,8 +23,9 @@ public:
 
   // The image in a file, its samples in the order that `text` of a HostFunction names. Bytes that are none, or a
   // damaged one, give an image of 0 x 0 pixels, and `damage` says what is wrong with them. VX_FAULT for an image that
-  // is too large or of a kind that is not decoded, VX_OUT_OF_MEMORY.
-  Status decode(std::span<const uint8_t> file, std::string_view order, HostTensor &image, std::string &damage) const;
+  // is too large or of a kind that is not decoded, VX_OUT_OF_MEMORY. `held` counts the image's bytes first.
+  Status decode(std::span<const uint8_t> file, std::string_view order, HostBytes &held, HostTensor &image,
+                std::string &damage) const;
 
 private:
   vx_image_decode_fn decodeRequest = nullptr;

@@ -254,7 +254,7 @@ Status Instance::loadVariables() {
       continue;
     }
     Ref<hal::Memory> &memory = storages.emplace_back();
-    VX_RETURN_IF_ERROR(allocate(storageBytes[i], memory).addContext("variables"));
+    VX_RETURN_IF_ERROR(deviceMemory->allocateVariable(device(), storageBytes[i], memory).addContext("variables"));
     // What one initial value covers is written once.
     if (covered[i] < memory->size())
       VX_RETURN_IF_ERROR(context.fillZero({memory.get(), 0, memory->size()}));

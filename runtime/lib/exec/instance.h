@@ -77,6 +77,7 @@ public:
   // Memory for calls, see InstanceMemory.
   Status allocate(uint64_t size, Ref<hal::Memory> &memory) { return deviceMemory->allocate(device(), size, memory); }
   uint64_t usedMemory() const { return deviceMemory->used(); }
+  InstanceMemory &memory() const { return *deviceMemory; }
   // 0: none.
   uint64_t memoryLimit() const { return deviceMemory->limitBytes(); }
   // Bytes of what the variables lie in, those of another instance that they are shared with included.

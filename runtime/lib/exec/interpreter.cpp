@@ -195,12 +195,17 @@ Status Interpreter::setBuffer(uint32_t index, BufferRegister value) {
 Status Interpreter::setObject(uint32_t index, Ref<List> list) {
   Ref<List> &place = registers.objects[index];
   std::swap(place, list);
-  if (!list)
+  if (!list || !list->unique())
     return okStatus();
-  if (list->unique())
-    for (const ListTensor &tensor : list->tensors)
-      call.retired.bytes += tensor.buffer.view.size;
-  call.retired.lists.push_back(std::move(list));
+  // The list itself goes now, so that lists that follow one another do not add up; queued work may still use what only
+  // it had. Where two elements are one, the last of them is that.
+  for (ListTensor &tensor : list->tensors) {
+    Ref<hal::Memory> owner = std::move(tensor.buffer.owner);
+    if (!owner || !owner->unique())
+      continue;
+    call.retired.bytes += retiredBytes(*owner);
+    call.retired.memory.push_back(std::move(owner));
+  }
   return drainRetired();
 }
 

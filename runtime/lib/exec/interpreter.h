@@ -52,6 +52,10 @@ private:
   Status listInsert(const Instruction &instruction);
   Status listGet(const Instruction &instruction);
   Status hostCall(const Instruction &instruction);
+  // With room for `count` elements, which its memory is counted for.
+  Status copyList(const List &list, size_t count, Ref<List> &copy);
+  // What counts the host memory of the call; null while a module is loaded.
+  InstanceMemory *hostMemory() const { return call.instance ? &call.instance->memory() : nullptr; }
 
   int64_t &i64(uint32_t index) { return registers.i64[index]; }
   Status viewOf(uint32_t index, hal::BufferView &view) const;

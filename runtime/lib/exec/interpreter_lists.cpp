@@ -41,6 +41,7 @@ Status Interpreter::runListOp(const Instruction &instruction) {
     Ref<List> result = makeRef<List>();
     result->elementType = static_cast<vx_element_type>(instruction.imm);
     result->isNone = instruction.op == Op::NoList;
+    result->held.countIn(hostMemory());
     return setObject(operands[0], std::move(result));
   }
   case Op::HasList:
@@ -54,9 +55,8 @@ Status Interpreter::runListOp(const Instruction &instruction) {
     int64_t position = i64(operands[2]), count = static_cast<int64_t>(list->tensors.size());
     if (position < 0 || position >= count)
       return outOfRange(instruction, "position", position, 0, count);
-    Ref<List> result = makeRef<List>();
-    result->elementType = list->elementType;
-    result->tensors = list->tensors;
+    Ref<List> result;
+    VX_RETURN_IF_ERROR(copyList(*list, list->tensors.size(), result));
     result->tensors.erase(result->tensors.begin() + position);
     return setObject(operands[0], std::move(result));
   }
@@ -69,6 +69,15 @@ Status Interpreter::runListOp(const Instruction &instruction) {
   default: // ListGet
     return listGet(instruction);
   }
+}
+
+Status Interpreter::copyList(const List &list, size_t count, Ref<List> &copy) {
+  copy = makeRef<List>();
+  copy->elementType = list.elementType;
+  copy->held.countIn(hostMemory());
+  VX_RETURN_IF_ERROR(copy->held.add(count * List::elementBytes).addContext("sequence"));
+  copy->tensors = list.tensors;
+  return okStatus();
 }
 
 Status Interpreter::listInsert(const Instruction &instruction) {
@@ -91,12 +100,12 @@ Status Interpreter::listInsert(const Instruction &instruction) {
   VX_RETURN_IF_ERROR(keep(registers.buffers[operands[3]], size, tensor.buffer));
   // A list that only the destination holds is changed in place, so that appending in a loop is not quadratic.
   if (operands[0] == operands[1] && list->unique()) {
+    VX_RETURN_IF_ERROR(list->held.add(List::elementBytes).addContext("sequence"));
     list->tensors.insert(list->tensors.begin() + position, std::move(tensor));
     return okStatus();
   }
-  Ref<List> result = makeRef<List>();
-  result->elementType = list->elementType;
-  result->tensors = list->tensors;
+  Ref<List> result;
+  VX_RETURN_IF_ERROR(copyList(*list, list->tensors.size() + 1, result));
   result->tensors.insert(result->tensors.begin() + position, std::move(tensor));
   return setObject(operands[0], std::move(result));
 }
@@ -128,7 +137,9 @@ Status Interpreter::hostCall(const Instruction &instruction) {
   VX_RETURN_IF_ERROR(listOf(operands[1], list));
   VX_RETURN_IF_ERROR(checkFaults());
   std::vector<HostTensor> inputs, results;
+  HostBytes held(hostMemory());
   for (const ListTensor &tensor : list->tensors) {
+    VX_RETURN_IF_ERROR(held.add(tensor.buffer.view.size).addContext("what the host reads"));
     HostTensor &input = inputs.emplace_back(HostTensor{list->elementType, tensor.dims, {}});
     input.bytes.resize(tensor.buffer.view.size);
     if (!input.bytes.empty())
@@ -138,7 +149,7 @@ Status Interpreter::hostCall(const Instruction &instruction) {
   ++call.statistics.hostCalls;
   const HostFunction &function = loaded.data().hostFunctions[static_cast<size_t>(instruction.imm)];
   std::string damage;
-  Status status = computeHostFunction(function, inputs, call.inputs->strings(), results, damage);
+  Status status = computeHostFunction(function, inputs, call.inputs->strings(), held, results, damage);
   const std::string node = instruction.site >= 0 ? loaded.data().faultSites[static_cast<size_t>(instruction.site)].node
                                                  : std::string("HostCall");
   if (status.code() == VX_FAULT)
@@ -178,13 +189,22 @@ Status Interpreter::tensorSize(const Argument &output, std::span<const int64_t> 
 Status Interpreter::stringsValue(const Argument &output, std::span<const int64_t> dims, const BufferRegister &buffer,
                                  uint64_t size, Ref<Value> &value) {
   VX_RETURN_IF_ERROR(checkFaults());
-  std::vector<int32_t> numbers(size / sizeof(int32_t));
+  // The numbers, the texts that they mean, and their copies in the value.
+  HostBytes held(hostMemory());
+  const uint64_t count = size / sizeof(int32_t);
+  const auto hold = [&](uint64_t bytes) { return held.add(bytes).addContext(fmt::format("output '{}'", output.name)); };
+  VX_RETURN_IF_ERROR(hold(count * (sizeof(int32_t) + sizeof(std::string_view) + sizeof(size_t))));
+  std::vector<int32_t> numbers(count);
   if (size)
     VX_RETURN_IF_ERROR(call.stream->download({buffer.view.memory, buffer.view.offset, size}, numbers.data()));
   std::vector<std::string_view> texts(numbers.size());
-  for (size_t i = 0; i < numbers.size(); ++i)
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) {
     VX_RETURN_IF_ERROR(
         call.inputs->strings().text(numbers[i], texts[i]).addContext(fmt::format("output '{}'", output.name)));
+    bytes += texts[i].size();
+  }
+  VX_RETURN_IF_ERROR(hold(bytes));
   return Value::strings(dims, texts, value);
 }
 

@@ -3,6 +3,7 @@
 #define VX_RUNTIME_EXEC_REGISTERS_H
 
 #include "base/ref.h"
+#include "exec/host_bytes.h"
 #include "hal/device.h"
 #include "vx/runtime/vx.h"
 
@@ -34,6 +35,10 @@ public:
   vx_element_type elementType = VX_ELEMENT_NONE;
   std::vector<ListTensor> tensors;
   bool isNone = false; // an optional sequence that holds none
+  HostBytes held;      // what its elements take beside their bytes
+
+  // About, with what an allocation of its own takes on the host.
+  static constexpr uint64_t elementBytes = 256;
 };
 
 struct Registers {
@@ -45,12 +50,10 @@ struct Registers {
 // What a register held and queued work may still use: freed at the next wait.
 struct Retired {
   std::vector<Ref<hal::Memory>> memory;
-  std::vector<Ref<List>> lists;
   uint64_t bytes = 0;
 
   void clear() {
     memory.clear();
-    lists.clear();
     bytes = 0;
   }
 };

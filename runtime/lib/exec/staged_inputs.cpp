@@ -10,7 +10,7 @@ namespace vx {
 Status StagedInputs::bind(Instance &instance, uint32_t index, std::span<Value *const> inputs,
                           std::span<const ResultPlace> places) {
   clear();
-  pool.clear(instance.data());
+  pool.clear(instance.data(), &instance.memory());
   const Function &function = instance.data().functions[index];
   VX_RETURN_IF_ERROR(bindInputs(instance.data(), function, instance.symbols(), inputs, symbolValues));
   VX_RETURN_IF_ERROR(checkPlaces(function, symbolValues, inputs, places));
@@ -121,6 +121,7 @@ void StagedInputs::clear() {
   memory.clear();
   valuePointers.clear();
   values.clear();
+  pool.clear();
 }
 
 void StagedInputs::takeIdleMemory(std::vector<Ref<hal::Memory>> &idle) {

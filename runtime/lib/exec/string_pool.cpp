@@ -2,11 +2,20 @@
 
 namespace vx {
 
-void StringPool::clear(const ModuleData &newModule) {
-  module = &newModule;
+// Of each string beside its text, about.
+static constexpr uint64_t entryBytes = 96;
+
+void StringPool::clear() {
   numbers.clear();
   own.clear();
   bytes = 0;
+  held.clear();
+}
+
+void StringPool::clear(const ModuleData &newModule, InstanceMemory *memory) {
+  clear();
+  module = &newModule;
+  held.countIn(memory);
 }
 
 Status StringPool::number(std::string_view text, int32_t &number) {
@@ -22,6 +31,7 @@ Status StringPool::number(std::string_view text, int32_t &number) {
   if (text.size() > VX_MAX_STRING_BYTES - bytes || count >= INT32_MAX)
     return failure(VX_OUT_OF_MEMORY, "the strings of the call have more than {} bytes, or are more than {}",
                    uint64_t(VX_MAX_STRING_BYTES), INT32_MAX);
+  VX_RETURN_IF_ERROR(held.add(text.size() + entryBytes).addContext("strings"));
   bytes += text.size();
   number = static_cast<int32_t>(count);
   numbers.emplace(own.emplace_back(text), number);

@@ -212,6 +212,7 @@ private:
       inherit(model.batchSize, configuration.limits.batchSize);
       inherit(model.batchTokens, configuration.limits.batchTokens);
       inherit(model.batchTimeoutMs, configuration.limits.batchTimeoutMs);
+      inherit(model.callMemory, configuration.limits.callMemory);
     }
   }
   template <typename T>

@@ -69,6 +69,7 @@ struct ModelConfiguration {
   Setting<DeviceWish> device;                               // where not given: [vx] default_backend
   Setting<bool> fallback;                                   // where not given: [vx] fallback
   Setting<uint64_t> batchSize, batchTokens, batchTimeoutMs; // where not given: [vx.server.limits]
+  Setting<MemoryShare> callMemory;                          // likewise
   Setting<bool> deterministic = {false};
   Setting<bool> preload = {true};
   // Functions that store variables and are served all the same.
@@ -115,7 +116,8 @@ struct Configuration {
     Setting<uint64_t> batchSize = {32};
     Setting<uint64_t> batchTokens = {16384};
     Setting<uint64_t> connections = {1024}, connectionsPerAddress = {256};
-    Setting<ByteSize> bytesInFlight = {{256 << 20}};
+    Setting<ByteSize> bytesInFlight = {{256 << 20}}, bytesPerAddress = {{64 << 20}}, bytesPerKey = {{64 << 20}};
+    Setting<MemoryShare> callMemory = {{25, 0}}; // of one model
     Setting<uint64_t> compileTimeoutS = {600};
     Setting<ByteSize> compileMemory = {{uint64_t(8) << 30}};
   } limits;

@@ -1,5 +1,7 @@
 #include "embed_runner.h"
 
+#include "batch_key.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -44,8 +46,11 @@ EmbedJob::EmbedJob(std::vector<Tokens> given, const RunOptions &options, Done do
   rows = texts.size();
   for (const Tokens &text : texts)
     tokens += text.ids.size();
-  key = fmt::format("{} {} {}", options.pooling ? static_cast<int>(*options.pooling) : -1,
-                    options.normalize ? *options.normalize : -1, options.dimensions);
+  key = BatchKey()
+            .add("pooling", options.pooling ? poolingName(*options.pooling) : "")
+            .add("normalize", options.normalize ? std::to_string(*options.normalize) : "")
+            .add("dimensions", std::to_string(options.dimensions))
+            .take();
 }
 
 EmbedRunner::EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixedRows, Metrics &metrics,

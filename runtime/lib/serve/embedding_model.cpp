@@ -204,26 +204,35 @@ Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &o
   if (settings.lowercase)
     text = toLowerCase(text);
   const size_t around = before.size() + after.size();
+  // A message has the number of tokens of a text that is not much too long; of others it takes no more than is needed.
+  constexpr size_t alwaysCounted = 32 << 10;
+  const bool isCounted = text.size() <= std::max(alwaysCounted, 16 * most) || most <= around;
   text::EncodeOptions encode = tokenizer.default_options();
   encode.offsets = text::OffsetUnit::none;
   encode.overflowing = false;
   encode.padding.reset();
   text::Truncation truncation = encode.truncation.value_or(text::Truncation());
   encode.truncation.reset();
+  if (!isCounted)
+    encode.truncation = {.max_length = most - around, .stride = 0};
   Tokens tokens;
   try {
     text::Encoding encoding = tokenizer.encode(text, encode);
-    tokens.whole = encoding.ids.size() + around;
+    tokens.whole = encoding.ids.size() + around + encoding.is_truncated;
+    tokens.isCounted = !encoding.is_truncated;
     if (tokens.whole > most) {
       if (!options.truncate)
-        throw argumentError("the text has {} tokens, the model takes {}", tokens.whole, most);
+        throw argumentError("the text has {}{} tokens, the model takes {}", tokens.whole,
+                            tokens.isCounted ? "" : " or more", most);
       if (most <= around)
         throw argumentError("want more than {} tokens a text, which stand around it, got {}", around, most);
       truncation.max_length = most - around;
       truncation.stride = 0;
       truncation.side = settings.truncationSide.value_or(truncation.side);
       encode.truncation = truncation;
-      encoding = tokenizer.encode(text, encode);
+      // Which it is already where the end goes.
+      if (tokens.isCounted || truncation.side == text::Side::left)
+        encoding = tokenizer.encode(text, encode);
     }
     tokens.ids = before;
     tokens.ids.insert(tokens.ids.end(), encoding.ids.begin(), encoding.ids.end());

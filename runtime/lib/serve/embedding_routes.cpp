@@ -4,6 +4,7 @@
 #include "service.h"
 
 #include "vx/base/base64.h"
+#include "vx/base/json_text.h"
 
 namespace vx::serve {
 namespace {
@@ -25,7 +26,7 @@ Tokens givenTokens(const Json &list, const std::string &field) {
   for (const Json &id : list) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() > INT32_MAX)
       throw serviceError(ErrorCode::invalid_value, "'{}[{}]': want the number of a token, got {}", field,
-                         tokens.ids.size(), id.is_number() ? id.dump() : std::string(jsonKind(id)))
+                         tokens.ids.size(), id.is_number() ? jsonText(id) : std::string(jsonKind(id)))
           .about(field);
     tokens.ids.push_back(id.get<int32_t>());
   }
@@ -58,8 +59,8 @@ Tokens readText(const Json &text, const std::string &field, const Embedder &embe
   }
   const size_t most = embedder.info().maxTokens;
   if (!truncates && (tokens.isTruncated() || tokens.ids.size() > most))
-    throw serviceError(ErrorCode::context_length_exceeded, "'{}': the model takes {} tokens, got {}", field, most,
-                       tokens.whole)
+    throw serviceError(ErrorCode::context_length_exceeded, "'{}': the model takes {} tokens, got {}{}", field, most,
+                       tokens.whole, tokens.isCounted ? "" : " or more")
         .about(field);
   if (tokens.ids.size() > most) {
     tokens.ids.resize(most);
@@ -129,12 +130,13 @@ std::string writeOpenAi(const Matrix &matrix, const std::string &model, size_t t
       appendRow(json, matrix.row(i));
     json += '}';
   }
-  return json + fmt::format(R"(],"model":{},"usage":{{"prompt_tokens":{},"total_tokens":{}}}}})", Json(model).dump(),
+  return json + fmt::format(R"(],"model":{},"usage":{{"prompt_tokens":{},"total_tokens":{}}}}})", jsonText(Json(model)),
                             tokens, tokens);
 }
 
 std::string writeOwn(const Matrix &matrix, const std::string &model, size_t tokens, size_t truncated) {
-  std::string json = fmt::format(R"({{"model":{},"dimensions":{},"embeddings":[)", Json(model).dump(), matrix.columns);
+  std::string json =
+      fmt::format(R"({{"model":{},"dimensions":{},"embeddings":[)", jsonText(Json(model)), matrix.columns);
   for (size_t i = 0; i < matrix.rows; ++i) {
     if (i)
       json += ',';

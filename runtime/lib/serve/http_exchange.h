@@ -2,8 +2,10 @@
 #ifndef VX_SERVE_HTTP_EXCHANGE_H
 #define VX_SERVE_HTTP_EXCHANGE_H
 
+#include "byte_budget.h"
 #include "connection_counts.h"
 #include "http_server.h"
+#include "rate_limits.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -24,7 +26,8 @@ struct ServerState {
   std::shared_ptr<void> context; // of all sockets; it goes after the last of them
   ConnectionCounts counts;
   HttpHandler *handler = nullptr;
-  std::atomic<uint64_t> bytesInFlight = 0, refusedConnections = 0;
+  ByteBudget bytes;
+  std::atomic<uint64_t> refusedConnections = 0;
   std::atomic<size_t> requests = 0;
   std::atomic<bool> isDraining = false;
   mutable std::mutex lock;
@@ -35,27 +38,31 @@ struct ServerState {
 // Bytes of one request that count as in flight for as long as anybody has it.
 class Reservation {
 public:
-  Reservation(std::shared_ptr<ServerState> server, uint64_t most) : server(std::move(server)), most(most) {}
+  Reservation(std::shared_ptr<ServerState> server, const ByteBudget::Limits &limits, const std::string &address)
+      : server(std::move(server)), limits(limits), address(networkOf(address)) {}
   Reservation(const Reservation &) = delete;
   Reservation &operator=(const Reservation &) = delete;
-  ~Reservation() { server->bytesInFlight -= bytes; }
+  ~Reservation() { server->bytes.remove(bytes, address, account); }
 
-  bool add(uint64_t more) {
-    if (more > most || server->bytesInFlight.fetch_add(more) + more > most) {
-      if (more <= most)
-        server->bytesInFlight -= more;
-      return false;
-    }
-    bytes += more;
-    return true;
+  // Before anything is added.
+  void setAccount(const std::string &name) { account = name; }
+  // Empty, or whose bytes are too many with these: "64 bytes of this address are in flight".
+  std::string add(uint64_t more) {
+    std::string full = server->bytes.add(more, address, account, limits);
+    if (full.empty())
+      bytes += more;
+    return full;
   }
-  uint64_t limit() const { return most; }
-  // Of all requests.
-  uint64_t allInFlight() const { return server->bytesInFlight; }
+  // The most that one request can have at any time.
+  uint64_t limit() const {
+    return std::min({limits.all, limits.ofAddress, account.empty() ? UINT64_MAX : limits.ofAccount});
+  }
 
 private:
   const std::shared_ptr<ServerState> server;
-  const uint64_t most;
+  const ByteBudget::Limits limits;
+  const std::string address;
+  std::string account;
   std::atomic<uint64_t> bytes = 0;
 };
 
@@ -130,9 +137,8 @@ public:
     if (bytes > reservation->limit())
       throw serviceError(ErrorCode::out_of_memory, "an answer of {} bytes is larger than all that may be in flight, {}",
                          bytes, reservation->limit());
-    if (!reservation->add(bytes))
-      throw serviceError(ErrorCode::queue_full, "an answer of {} bytes has no room beside what is in flight", bytes)
-          .after(1);
+    if (const std::string full = reservation->add(bytes); !full.empty())
+      throw serviceError(ErrorCode::queue_full, "{}, there is no room for an answer of {} bytes", full, bytes).after(1);
   }
 
 private:

@@ -21,6 +21,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers; // names in lower case, in the order in which they came
   std::string body;
   std::string address; // of the client's socket; what headers say of it is not believed
+  std::string account; // whose key came with it; empty: nobody's
   std::string id;      // x-request-id: the client's where it may be one, else one of the server's
   bool isSecure = false;
   std::shared_ptr<RequestNotes> notes;

@@ -8,20 +8,31 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include <algorithm>
+
 namespace vx::serve {
 
 namespace http = boost::beast::http;
 
 class HttpRequestReader {
 public:
-  HttpRequestReader(const HttpLimits &limits, std::shared_ptr<ServerState> server)
-      : limits(limits), reservation(std::make_shared<Reservation>(std::move(server), limits.bytesInFlight)) {
+  HttpRequestReader(const HttpLimits &limits, std::shared_ptr<ServerState> server, const std::string &address)
+      : limits(limits), reservation(std::make_shared<Reservation>(std::move(server), byteLimits(limits), address)) {
     parser.header_limit(static_cast<uint32_t>(limits.headerBytes));
-    parser.body_limit(UINT64_MAX); // what is too long is told behind what else is wrong with a header
+    parser.body_limit(UINT64_MAX); // what is too long is told after what else is wrong with a header
+    parser.on_chunk_header(noteChunk);
   }
+  HttpRequestReader(const HttpRequestReader &) = delete;
+  HttpRequestReader &operator=(const HttpRequestReader &) = delete;
 
   // Takes what it reads out of `incoming`. http::error::need_more: the header goes on.
-  void readHeader(std::string &incoming, boost::system::error_code &error) { consume(incoming, error); }
+  void readHeader(std::string &incoming, boost::system::error_code &error) {
+    const size_t consumed = parser.put(boost::asio::buffer(incoming), error);
+    // The parser joins such lines, so only the bytes as they came tell.
+    const std::string_view header = std::string_view(incoming).substr(0, consumed);
+    hasFolds |= header.find("\n ") != header.npos || header.find("\n\t") != header.npos;
+    incoming.erase(0, consumed);
+  }
   // True: the request is whole. Else more is wanted, or `error` has what is wrong. Throws a ServiceError for a body
   // that is too long, or has no room beside what is in flight.
   bool readBody(std::string &incoming, boost::system::error_code &error) {
@@ -29,6 +40,11 @@ public:
     while (!parser.is_done()) {
       const size_t consumed = consume(incoming, error);
       wireBytes += consumed;
+      // What is left of a chunked body is a line that is not whole.
+      if (longestExtension > mostOfChunkLine ||
+          (parser.chunked() && !parser.is_done() && incoming.size() > mostOfChunkLine))
+        throw serviceError(ErrorCode::bad_request, "the line in front of a chunk may have {} bytes, got more",
+                           mostOfChunkLine);
       if (wireBytes + (parser.is_done() ? 0 : incoming.size()) > limits.bodyBytes)
         throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes over the wire, got more",
                            limits.bodyBytes);
@@ -38,8 +54,7 @@ public:
       }
       if (error)
         return false;
-      if (!parser.content_length())
-        reserveBody();
+      reserveBody();
     }
     return true;
   }
@@ -71,62 +86,94 @@ public:
                          head.headers.size());
     if (parser.get().version() >= 11 && head.headerCount("host") != 1)
       throw serviceError(ErrorCode::bad_request, "want one Host header, got {}", head.headerCount("host"));
+    if (hasFolds)
+      throw ServiceError(ErrorCode::bad_request, "want each header on one line, got one that goes on in the next");
+    for (const std::string_view name : onceOnly)
+      if (const size_t count = head.headerCount(name); count > 1)
+        throw serviceError(ErrorCode::bad_request, "want one header '{}', got {}", name, count);
     if (const std::string *coding = head.header("transfer-encoding")) {
       if (head.header("content-length"))
         throw ServiceError(ErrorCode::bad_request, "a request has Content-Length or Transfer-Encoding, got both");
-      if (mediaType(*coding) != "chunked" || head.headerCount("transfer-encoding") != 1)
-        throw serviceError(ErrorCode::bad_request, "want Transfer-Encoding 'chunked', got '{}'", *coding);
+      if (!isSameName(*coding, "chunked") || !parser.chunked() || parser.get().version() < 11)
+        throw serviceError(ErrorCode::bad_request, "want Transfer-Encoding 'chunked' of HTTP/1.1, got '{}'", *coding);
     }
-    if (head.headerCount("content-length") > 1)
-      throw ServiceError(ErrorCode::bad_request, "want one Content-Length header, got several");
+    if (const std::string *length = head.header("content-length"); length && !isNumber(*length))
+      throw serviceError(ErrorCode::bad_request, "want digits as Content-Length, got '{}'", *length);
     const std::string *expectation = head.header("expect");
     if (expectation && mediaType(*expectation) != "100-continue")
       throw serviceError(ErrorCode::bad_request, "want Expect '100-continue', got '{}'", *expectation);
   }
-  // Throws a ServiceError for a length that is too much, or has no room beside what is in flight. Bodies are read from
-  // then on.
-  void beginBody() {
+  // Throws a ServiceError for a length that is too much at any time. Bodies are read from then on, and count as they
+  // come: what is only promised takes nobody's room. `account` is whose share of bytes they count in, besides that of
+  // the address.
+  void beginBody(const std::string &account) {
     parser.eager(true);
+    reservation->setAccount(account);
     const auto length = parser.content_length();
-    // What all requests together may have is no more of one, at whatever time it comes.
-    const uint64_t most = std::min(limits.bodyBytes, limits.bytesInFlight);
+    const uint64_t most = std::min(limits.bodyBytes, reservation->limit());
     if (length && *length > most)
       throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", most, *length);
-    if (length && !reservation->add(*length))
-      throw busy();
   }
 
   bool isWhole() const { return parser.is_done(); }
-  bool mayHaveBody() const {
-    return !parser.is_header_done() || parser.chunked() || parser.content_length().value_or(0) != 0;
+  // Whether the next byte is known to begin another request.
+  bool isAtEnd() const {
+    const bool hasNoBody = parser.is_header_done() && parser.get().count(http::field::transfer_encoding) == 0 &&
+                           parser.content_length().value_or(0) == 0;
+    return hasNoBody || parser.is_done();
   }
   bool keepsAlive() const { return parser.get().keep_alive(); }
   std::string takeBody() { return std::move(parser.get().body()); }
   const std::shared_ptr<Reservation> &room() const { return reservation; }
 
 private:
+  // A size and an extension, or the last chunk with its trailer.
+  static constexpr size_t mostOfChunkLine = 4096;
+  // Two of them are what two readers take for different things.
+  static constexpr std::string_view onceOnly[] = {"authorization",
+                                                  "x-api-key",
+                                                  "content-length",
+                                                  "transfer-encoding",
+                                                  "content-type",
+                                                  "content-encoding",
+                                                  "expect",
+                                                  "origin",
+                                                  "x-request-timeout-ms",
+                                                  "x-request-id",
+                                                  "inference-header-content-length"};
+
+  static ByteBudget::Limits byteLimits(const HttpLimits &limits) {
+    return {limits.bytesInFlight, limits.bytesPerAddress, limits.bytesPerKey};
+  }
+  static bool isNumber(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  }
+  static bool isSameName(std::string_view text, std::string_view lower) {
+    return std::ranges::equal(text, lower, [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+  }
+
   size_t consume(std::string &incoming, boost::system::error_code &error) {
     const size_t consumed = parser.put(boost::asio::buffer(incoming), error);
     incoming.erase(0, consumed);
     return consumed;
   }
-  // Of a body whose length is not known before.
   void reserveBody() {
     const uint64_t held = parser.get().body().size();
-    if (!reservation->add(held - reserved))
-      throw busy();
+    if (const std::string full = reservation->add(held - reserved); !full.empty())
+      throw serviceError(ErrorCode::queue_full, "{}, there is no room for this request", full).after(1);
     reserved = held;
-  }
-  ServiceError busy() const {
-    return serviceError(ErrorCode::queue_full, "{} bytes of requests are in flight, there is no room for this one",
-                        reservation->allInFlight())
-        .after(1);
   }
 
   const HttpLimits limits;
   const std::shared_ptr<Reservation> reservation;
   http::request_parser<http::string_body> parser;
   uint64_t wireBytes = 0, reserved = 0;
+  size_t longestExtension = 0;
+  bool hasFolds = false;
+  std::function<void(uint64_t, boost::beast::string_view, boost::system::error_code &)> noteChunk =
+      [this](uint64_t, boost::beast::string_view extension, boost::system::error_code &) {
+        longestExtension = std::max(longestExtension, extension.size());
+      };
 };
 
 } // namespace vx::serve

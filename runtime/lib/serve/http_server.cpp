@@ -94,7 +94,7 @@ public:
   }
 
   Load load() const override {
-    return {state->counts.size(), state->requests, state->bytesInFlight, state->refusedConnections};
+    return {state->counts.size(), state->requests, state->bytes.all(), state->refusedConnections};
   }
 
   void drain() override {
@@ -185,7 +185,7 @@ private:
     if (error)
       return;
     const std::string address = plainAddress(endpoint);
-    if (!state->counts.add(address)) {
+    if (!state->counts.add(networkOf(address))) {
       ++state->refusedConnections;
       static constexpr std::string_view full =
           "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";

@@ -18,6 +18,8 @@ struct HttpLimits {
   uint64_t headerBytes = 64 << 10, headerCount = 100;
   // Of one body as it comes over the wire, the framing of chunks included, and of all requests that are not done.
   uint64_t bodyBytes = 8 << 20, bytesInFlight = 256 << 20;
+  // The part of these that the requests of one address, and those of one key, may have.
+  uint64_t bytesPerAddress = 64 << 20, bytesPerKey = 64 << 20;
   // A header, a body and an answer, each from its first byte to its last one; and between two requests.
   std::chrono::milliseconds headerTime{10'000}, bodyTime{30'000}, writeTime{30'000}, idleTime{60'000};
   size_t connections = 4096, connectionsPerAddress = 1024;

@@ -41,7 +41,7 @@ public:
       : server(std::move(server)), stream(std::move(taken)), timer(stream.get_executor()), address(std::move(address)) {
   }
   ~HttpSession() override {
-    server->counts.remove(address);
+    server->counts.remove(networkOf(address));
     std::lock_guard guard(server->lock);
     server->connectionClosed.notify_all();
   }
@@ -129,7 +129,7 @@ private:
       state = State::header;
       began = std::chrono::steady_clock::now();
       isFirst = false;
-      reader.emplace(limits, server);
+      reader.emplace(limits, server, address);
       setDeadline(limits.headerTime);
     }
     boost::system::error_code error;
@@ -160,7 +160,7 @@ private:
     try {
       reader->checkHeader(head);
       server->handler->admit(head);
-      reader->beginBody();
+      reader->beginBody(head.account);
     } catch (const ServiceError &error) {
       refuse(error);
       return false;
@@ -226,9 +226,11 @@ private:
     refuse(serviceError(ErrorCode::bad_request, "want a request of HTTP/1.1, got what is none: {}", error.message()));
   }
 
-  // Where a body is still to come, it is not waited for.
+  // Where a body is still to come, it is not waited for, and nothing of it is taken for the next request. Nor is what
+  // comes after bytes that were no request.
   void refuse(const ServiceError &error) {
-    write(server->handler->refuse(head, error), keepsAlive && !reader->mayHaveBody());
+    write(server->handler->refuse(head, error),
+          keepsAlive && error.code != ErrorCode::bad_request && reader->isAtEnd());
   }
 
   void write(HttpResponse given, bool mayKeep) {

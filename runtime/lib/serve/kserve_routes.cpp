@@ -4,6 +4,8 @@
 #include "run_failure.h"
 #include "service.h"
 
+#include "vx/base/json_text.h"
+
 #include <charconv>
 
 namespace vx::serve {
@@ -118,9 +120,9 @@ void readOutputs(const Json &document, const vx_function_info &function, InferRe
 
 HttpResponse writeKserveAnswer(const InferRequest &asked, const std::vector<std::string> &names,
                                const std::vector<Value> &values) {
-  std::string json = fmt::format("{{\"model_name\":{},\"model_version\":\"1\"", Json(asked.model).dump());
+  std::string json = fmt::format("{{\"model_name\":{},\"model_version\":\"1\"", jsonText(Json(asked.model)));
   if (!asked.id.empty())
-    json += fmt::format(",\"id\":{}", Json(asked.id).dump());
+    json += fmt::format(",\"id\":{}", jsonText(Json(asked.id)));
   json += ",\"outputs\":[";
   std::string binary;
   bool isAnyBinary = false;
@@ -143,9 +145,8 @@ HttpResponse writeKserveAnswer(const InferRequest &asked, const std::vector<std:
 } // namespace
 
 void Service::getKserveServer(const RouteRequest &request) {
-  replyJson(
-      request,
-      nlohmann::ordered_json{{"name", "vx"}, {"version", vx_version()}, {"extensions", {"binary_tensor_data"}}}.dump());
+  replyJson(request, jsonText(nlohmann::ordered_json{
+                         {"name", "vx"}, {"version", vx_version()}, {"extensions", {"binary_tensor_data"}}}));
 }
 
 void Service::getKserveLive(const RouteRequest &request) { replyJson(request, R"({"live":true})"); }
@@ -170,18 +171,17 @@ void Service::getKserveModel(const RouteRequest &request) {
     inputs.push_back(describeArgument(function.inputs[i]));
   for (size_t i = 0; i < function.output_count; ++i)
     outputs.push_back(describeArgument(function.outputs[i]));
-  replyJson(request, nlohmann::ordered_json{{"name", model->settings.name},
-                                            {"versions", {"1"}},
-                                            {"platform", "vx_module"},
-                                            {"inputs", inputs},
-                                            {"outputs", outputs}}
-                         .dump());
+  replyJson(request, jsonText(nlohmann::ordered_json{{"name", model->settings.name},
+                                                     {"versions", {"1"}},
+                                                     {"platform", "vx_module"},
+                                                     {"inputs", inputs},
+                                                     {"outputs", outputs}}));
 }
 
 void Service::getKserveModelReady(const RouteRequest &request) {
   checkVersion(request);
   const std::shared_ptr<ServedModel> model = findModel(request, request.arguments[0]);
-  replyJson(request, nlohmann::ordered_json{{"name", model->settings.name}, {"ready", true}}.dump());
+  replyJson(request, jsonText(nlohmann::ordered_json{{"name", model->settings.name}, {"ready", true}}));
 }
 
 void Service::inferKserve(const RouteRequest &request) {

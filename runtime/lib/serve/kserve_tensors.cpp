@@ -2,6 +2,7 @@
 
 #include "json_request.h"
 
+#include "vx/base/json_text.h"
 #include "vx/base/utf8.h"
 
 #include <array>
@@ -61,7 +62,7 @@ template <typename T>
 void storeElement(const Json &element, const std::string &field, size_t index, std::string_view type, T *place) {
   const auto wrong = [&](std::string_view want) {
     return valueError(fmt::format("{}[{}]", field, index), "want {}, got {}", want,
-                      element.is_number() ? element.dump() : std::string(jsonKind(element)));
+                      element.is_number() ? jsonText(element) : std::string(jsonKind(element)));
   };
   if constexpr (std::is_same_v<T, bool>) {
     if (!element.is_boolean())
@@ -127,7 +128,7 @@ std::vector<int64_t> readShape(const Json &input, std::string_view where, uint64
   for (const Json &dim : *shape) {
     if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX)
       throw valueError(fmt::format("{}[{}]", field, dims.size()), "want a size, got {}",
-                       dim.is_number() ? dim.dump() : std::string(jsonKind(dim)));
+                       dim.is_number() ? jsonText(dim) : std::string(jsonKind(dim)));
     dims.push_back(dim.get<int64_t>());
     product *= dim.get<uint64_t>();
     // Nothing that comes in one request has more elements than this.
@@ -266,7 +267,7 @@ Value readKserveTensor(const Json &input, const vx_argument_info &argument, std:
 
 void writeKserveTensor(std::string &json, std::string_view name, const Value &value, std::string *binary) {
   const vx_value_info info = value.info();
-  json += fmt::format("{{\"name\":{},\"datatype\":\"{}\",\"shape\":[{}]", Json(name).dump(),
+  json += fmt::format("{{\"name\":{},\"datatype\":\"{}\",\"shape\":[{}]", jsonText(Json(name)),
                       kserveType(info.element_type), fmt::join(value.dims(), ","));
   if (binary) {
     const size_t before = binary->size();
@@ -292,7 +293,7 @@ void writeKserveTensor(std::string &json, std::string_view name, const Value &va
   };
   if (info.element_type == VX_STRING) {
     for (std::string_view text : value.strings())
-      add(Json(text).dump());
+      add(jsonText(Json(text)));
   } else {
     const std::span<const std::byte> bytes = value.bytes();
     const bool isKnown = withType(info.element_type, [&]<typename T>(T *) {

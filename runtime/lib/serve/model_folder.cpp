@@ -2,6 +2,7 @@
 
 #include "vx/abi/module_header.h"
 #include "vx/base/names.h"
+#include "vx/base/printable.h"
 #include "vx/base/regular_file.h"
 
 #include <fmt/format.h>
@@ -161,6 +162,13 @@ std::string chooseOnnx(const std::string &folder, const std::vector<FolderEntry>
   return "";
 }
 
+// A name that cannot be written as it is is no name to ask for: the model is refused by what can be written of it.
+void setName(ModelPlace &place, const std::string &name) {
+  place.name = printableLine(name);
+  if (place.name != name)
+    place.refusal = "want a name of UTF-8 without control characters";
+}
+
 void lookAtFolder(ModelPlace &place) {
   std::vector<FolderEntry> entries;
   if (!listFolder(place.path, entries, place.refusal))
@@ -230,7 +238,10 @@ void findIn(const std::string &folder, const std::string &root, const std::strin
       continue;
     }
     ModelPlace &place = places.emplace_back(lookAtModel(path, root));
-    place.name = prefix + place.name;
+    const std::string own = place.name;
+    place.name = printableLine(prefix) + own;
+    if (place.refusal.empty())
+      setName(place, prefix + own);
   }
 }
 
@@ -254,12 +265,14 @@ ModelPlace lookAtModel(const std::string &path, const std::string &root) {
   const fs::path name = fs::path(path).filename();
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) {
-    place.name = name.stem().string();
+    setName(place, name.stem().string());
     place.refusal = fmt::format("'{}' cannot be opened: {}", path, std::strerror(errno));
     return place;
   }
   const bool isFolder = S_ISDIR(info.st_mode);
-  place.name = isFolder ? name.string() : name.stem().string();
+  setName(place, isFolder ? name.string() : name.stem().string());
+  if (!place.refusal.empty())
+    return place;
   place.kind = isFolder ? ModelKind::folder : kindOfFile(name.string()).value_or(ModelKind::module);
   FileCheck files(root);
   place.refusal = files.check(path, name.string());

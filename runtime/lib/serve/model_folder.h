@@ -17,7 +17,7 @@ enum class ModelKind : uint8_t {
 std::string_view modelKindName(ModelKind kind);
 
 struct ModelPlace {
-  std::string name; // "digits", "org/name"
+  std::string name; // "digits", "org/name"; printable, where the file's own is not
   std::string path; // absolute
   ModelKind kind = ModelKind::module;
   std::string onnx;      // of a folder, within it: "onnx/model.onnx"

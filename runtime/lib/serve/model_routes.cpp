@@ -3,6 +3,8 @@
 #include "kserve_tensors.h"
 #include "service.h"
 
+#include "vx/base/json_text.h"
+
 namespace vx::serve {
 namespace {
 
@@ -54,13 +56,13 @@ void Service::getModels(const RouteRequest &request) {
   nlohmann::ordered_json refused = nlohmann::ordered_json::array();
   for (const ModelTable::Refused &model : models.refusals())
     refused.push_back({{"name", model.name}, {"reason", model.reason}});
-  replyJson(request, nlohmann::ordered_json{{"models", list}, {"refused", refused}}.dump());
+  replyJson(request, jsonText(nlohmann::ordered_json{{"models", list}, {"refused", refused}}));
 }
 
 void Service::getModel(const RouteRequest &request) {
   const ModelTable::Entry entry = models.entry(request.arguments[0]);
   request.notes().setModel(entry.settings.name);
-  replyJson(request, describeEntry(entry, describeLosses(entry)).dump());
+  replyJson(request, jsonText(describeEntry(entry, describeLosses(entry))));
 }
 
 void Service::loadModel(const RouteRequest &request) {
@@ -78,13 +80,13 @@ void Service::getOpenAiModels(const RouteRequest &request) {
   for (const ModelTable::Entry &entry : models.entries())
     if (entry.model)
       list.push_back(openAiEntry(entry));
-  replyJson(request, nlohmann::ordered_json{{"object", "list"}, {"data", list}}.dump());
+  replyJson(request, jsonText(nlohmann::ordered_json{{"object", "list"}, {"data", list}}));
 }
 
 void Service::getOpenAiModel(const RouteRequest &request) {
   const ModelTable::Entry entry = models.entry(request.arguments[0]);
   request.notes().setModel(entry.settings.name);
-  replyJson(request, openAiEntry(entry).dump());
+  replyJson(request, jsonText(openAiEntry(entry)));
 }
 
 } // namespace vx::serve

@@ -66,7 +66,7 @@ void ModelTable::add(const ModelSettings &settings) {
     if (files == entry->filesLoaded)
       entry->reason.clear();
     if (entry->model)
-      entry->model->setLimits(settings.limits);
+      entry->model->setLimits(settings.limits, settings.callMemory);
     return;
   }
   Entry entry;
@@ -159,7 +159,7 @@ ModelTable::Again ModelTable::loadOnce(const std::string &name) {
       if (!failure) {
         entry->model.swap(model);
         entry->filesLoaded = files;
-        entry->model->setLimits(entry->settings.limits);
+        entry->model->setLimits(entry->settings.limits, entry->settings.callMemory);
       }
       entry->state = isOther ? State::loading : entry->model ? State::ready : State::failed;
       told = *entry;

@@ -3,10 +3,39 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 namespace vx::serve {
+
+uint64_t memoryOfProcess() {
+  uint64_t most = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto limitBy = [&](const std::filesystem::path &file) {
+    std::ifstream text(file);
+    if (uint64_t bytes = 0; text >> bytes) // "max" is no number
+      most = std::min(most, bytes);
+  };
+  // "0::/system.slice/vx-serve.service" of the second version, which counts in all groups above too; of the first one
+  // "5:memory:/docker/1234".
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos)
+      continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool isFirstVersion = controllers == "memory";
+    if (!isFirstVersion && !controllers.empty())
+      continue;
+    const std::filesystem::path root = isFirstVersion ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
+    for (std::filesystem::path group = line.substr(second + 1);; group = group.parent_path()) {
+      limitBy(root / group.relative_path() / (isFirstVersion ? "memory.limit_in_bytes" : "memory.max"));
+      if (!group.has_relative_path())
+        break;
+    }
+  }
+  return most;
+}
 
 std::vector<Metrics::Gauge> processGauges() {
   std::vector<Metrics::Gauge> gauges;

@@ -10,6 +10,9 @@ namespace vx::serve {
 // is left out.
 std::vector<Metrics::Gauge> processGauges();
 
+// The most memory that the machine and the control groups that this process is in let it have.
+uint64_t memoryOfProcess();
+
 } // namespace vx::serve
 
 #endif

@@ -1,6 +1,7 @@
 #include "served_model.h"
 
 #include "kserve_tensors.h"
+#include "process_facts.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,21 @@ std::string refusalOf(const FunctionFacts &facts, const std::vector<std::string>
   return "";
 }
 
+// Of a device as the runtime's report names it: nothing where it does not tell how much memory that has.
+std::optional<uint64_t> bytesOf(const MemoryShare &share, const std::string &device) {
+  if (share.percent == 0)
+    return share.bytes == 0 ? std::nullopt : std::optional(share.bytes);
+  uint64_t memory = 0;
+  const auto list = nlohmann::json::parse(listDevices());
+  for (const nlohmann::json &backend : list["backends"])
+    for (const nlohmann::json &entry : backend.value("devices", nlohmann::json::array()))
+      if (entry["device"] == device)
+        memory = entry["total_memory"].get<uint64_t>();
+  if (device.starts_with("cpu:"))
+    memory = std::min(memory, memoryOfProcess());
+  return memory == 0 ? std::nullopt : std::optional(std::max<uint64_t>(memory / 100 * share.percent, 1));
+}
+
 // As many rows as the function takes, and as the server is to give it.
 BatchLimits limitsOf(const RowFacts &facts, BatchLimits limits) {
   if (!facts.canJoin)
@@ -42,7 +58,7 @@ BatchLimits limitsOf(const RowFacts &facts, BatchLimits limits) {
 } // namespace
 
 ServedModel::ServedModel(const ModelSettings &given, Metrics &metrics, Warn warnOf)
-    : settings(given), module(settings.path), warn(std::move(warnOf)) {
+    : settings(given), module(settings.path), warn(std::move(warnOf)), callMemory(given.callMemory) {
   open(settings.instance);
   const nlohmann::json report = nlohmann::json::parse(deviceReport());
   for (const nlohmann::json &backend : report["order"])
@@ -87,6 +103,12 @@ void ServedModel::open(const InstanceOptions &options) {
   std::lock_guard guard(lock);
   std::swap(model, embedder);
   std::swap(instance, opened);
+  limitCalls();
+}
+
+void ServedModel::limitCalls() {
+  const auto report = nlohmann::json::parse(instance.report(VX_REPORT_JSON));
+  instance.limitCalls(bytesOf(callMemory, report["taken"]["device"].get<std::string>()).value_or(0));
 }
 
 const ServedModel::ServedFunction &ServedModel::function(std::string_view name) const {
@@ -217,7 +239,14 @@ size_t ServedModel::waiting() const {
   return count;
 }
 
-void ServedModel::setLimits(const BatchLimits &limits) {
+void ServedModel::setLimits(const BatchLimits &limits, const MemoryShare &share) {
+  {
+    std::lock_guard guard(lock);
+    if (callMemory != share) {
+      callMemory = share;
+      limitCalls();
+    }
+  }
   for (const ServedFunction &entry : served)
     entry.batcher->setLimits(limitsOf(entry.facts.rows, limits));
   if (embedding)

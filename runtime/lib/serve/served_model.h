@@ -2,6 +2,7 @@
 #ifndef VX_SERVE_SERVED_MODEL_H
 #define VX_SERVE_SERVED_MODEL_H
 
+#include "configuration.h"
 #include "embed_runner.h"
 #include "tensor_runner.h"
 
@@ -14,6 +15,7 @@ struct ModelSettings {
   std::vector<std::string> aliases; // other names that clients may use
   InstanceOptions instance = {};
   BatchLimits limits = {};
+  MemoryShare callMemory = {}; // that calls may take; nothing: no limit
   bool deterministic = false, preload = true;
   std::vector<std::string> stateful; // functions that store variables, and are served all the same
 };
@@ -62,13 +64,15 @@ public:
   // Since it was loaded, the last of each device.
   std::vector<DeviceLoss> losses() const;
   size_t waiting() const;
-  void setLimits(const BatchLimits &limits);
+  void setLimits(const BatchLimits &limits, const MemoryShare &callMemory);
 
 private:
   Instance current() const override;
   std::optional<Instance> replace(const Instance &gone, const std::string &reason) override;
   std::shared_ptr<Embedder> replaceEmbedder(const Embedder &gone, const std::string &reason) override;
   void open(const InstanceOptions &options);
+  // Under the lock.
+  void limitCalls();
   // On any device but those of backends that are passed over. Else why not.
   std::optional<std::string> reopen();
   // Whether the same device was lost not long ago.
@@ -80,6 +84,7 @@ private:
   std::vector<std::string> order;   // of backends, as it was when the model was loaded
   std::set<std::string> passedOver; // backends, in a replacement
   mutable std::mutex lock;
+  MemoryShare callMemory;
   Instance instance;
   std::shared_ptr<Embedder> model;
   std::vector<DeviceLoss> lossesOfDevices;

@@ -3,6 +3,7 @@
 #include "configuration_values.h"
 #include "run_failure.h"
 
+#include "vx/base/json_text.h"
 #include "vx/base/printable.h"
 
 #include <charconv>
@@ -175,6 +176,7 @@ void Service::admit(HttpRequest &head) {
   if (!isOpen) {
     const std::shared_ptr<Gatekeeper> keeper = gatekeeper();
     head.notes->caller = keeper->identify(head);
+    head.account = head.notes->caller.name;
     if (route && route->access == Access::admin && !head.notes->caller.isAdmin)
       throw ServiceError(ErrorCode::forbidden,
                          keeper->hasKeys() ? "this takes a key of the role 'admin'"
@@ -242,8 +244,7 @@ void Service::answer(const Route &route, const RouteRequest &request) {
 HttpResponse Service::refuse(const HttpRequest &request, const ServiceError &error) {
   HttpResponse response{.status = httpStatus(error.code)};
   if (isKservePath(request.path)) {
-    response.body =
-        nlohmann::json{{"error", error.what()}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    response.body = jsonText(nlohmann::json{{"error", error.what()}});
     response.headers.emplace_back("x-vx-error-code", errorCodeName(error.code));
   } else {
     response.body = errorBody(error, request.id);

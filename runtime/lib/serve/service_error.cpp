@@ -1,5 +1,7 @@
 #include "service_error.h"
 
+#include "vx/base/json_text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -73,7 +75,7 @@ std::string errorBody(const ServiceError &error, std::string_view requestId) {
                                          {"details", nlohmann::ordered_json::parse(error.details)},
                                          {"request_id", requestId}}}};
   // A message may quote bytes of the client's that are no text.
-  return body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return jsonText(body);
 }
 
 } // namespace vx::serve

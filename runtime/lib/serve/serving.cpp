@@ -14,6 +14,8 @@ HttpLimits httpLimits(const Configuration &configuration) {
   HttpLimits limits;
   limits.bodyBytes = configuration.server.requestLimit->bytes;
   limits.bytesInFlight = configuration.limits.bytesInFlight->bytes;
+  limits.bytesPerAddress = configuration.limits.bytesPerAddress->bytes;
+  limits.bytesPerKey = configuration.limits.bytesPerKey->bytes;
   limits.headerTime = std::chrono::seconds(*configuration.server.headerTimeoutS);
   limits.bodyTime = limits.writeTime = std::chrono::seconds(*configuration.server.bodyTimeoutS);
   limits.connections = *configuration.limits.connections;
@@ -50,6 +52,7 @@ ModelSettings modelSettings(const RegisteredModel &model, const Configuration &c
   settings.limits.rows = either(own.batchSize, configuration.limits.batchSize);
   settings.limits.tokens = either(own.batchTokens, configuration.limits.batchTokens);
   settings.limits.timeout = std::chrono::milliseconds(either(own.batchTimeoutMs, configuration.limits.batchTimeoutMs));
+  settings.callMemory = either(own.callMemory, configuration.limits.callMemory);
   settings.deterministic = *own.deterministic;
   settings.stateful = *own.stateful;
   settings.preload = *own.preload;

@@ -2,6 +2,8 @@
 #include "process_facts.h"
 #include "service.h"
 
+#include "vx/base/json_text.h"
+
 namespace vx::serve {
 
 nlohmann::ordered_json Service::describeLosses(const ModelTable::Entry &entry) {
@@ -51,7 +53,7 @@ nlohmann::ordered_json Service::health() const {
 
 void Service::getHealth(const RouteRequest &request) {
   const nlohmann::ordered_json body = health();
-  HttpResponse response{.status = body["status"] == "ok" ? 200u : 503u, .body = body.dump()};
+  HttpResponse response{.status = body["status"] == "ok" ? 200u : 503u, .body = jsonText(body)};
   if (response.status != 200)
     response.headers.emplace_back("Retry-After", "1");
   addHeaders(request.http(), response);
@@ -75,7 +77,7 @@ void Service::cancelRequests(const RouteRequest &request) {
   }
   if (count == 0)
     throw serviceError(ErrorCode::not_found, "no request '{}' waits for its answer", id);
-  replyJson(request, nlohmann::ordered_json{{"id", id}, {"cancelled", count}}.dump());
+  replyJson(request, jsonText(nlohmann::ordered_json{{"id", id}, {"cancelled", count}}));
 }
 
 void Service::getMetrics(const RouteRequest &request) {

@@ -1,5 +1,7 @@
 #include "tensor_runner.h"
 
+#include "batch_key.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -84,7 +86,7 @@ void describeJob(TensorJob &job, const RowFacts &facts) {
   job.key.clear();
   if (!facts.canJoin)
     return;
-  std::string key;
+  BatchKey key;
   int64_t rows = -1;
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     const Value &input = job.inputs[i];
@@ -96,20 +98,20 @@ void describeJob(TensorJob &job, const RowFacts &facts) {
       if (rows >= 0 && rowsOf(input) != rows)
         return;
       rows = rowsOf(input);
-      key += fmt::format("{}[{}]", static_cast<int>(info.element_type), fmt::join(input.dims().subspan(1), ","));
+      key.add("rows",
+              fmt::format("{}[{}]", static_cast<int>(info.element_type), fmt::join(input.dims().subspan(1), ",")));
       continue;
     }
     if (info.kind != VX_TENSOR || info.element_type == VX_STRING || info.size > 4096)
       return;
     const std::span<const std::byte> bytes = input.bytes();
-    key += fmt::format("{}[{}]=", static_cast<int>(info.element_type), fmt::join(input.dims(), ","));
-    key.append(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    key += ';';
+    key.add("shared type", fmt::format("{}[{}]", static_cast<int>(info.element_type), fmt::join(input.dims(), ",")));
+    key.add("shared bytes", {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
   }
   if (rows <= 0)
     return;
   job.rows = static_cast<size_t>(rows);
-  job.key = std::move(key);
+  job.key = key.take();
 }
 
 TensorRunner::TensorRunner(InstanceSource &source, FunctionFacts given, size_t fixedRows, Metrics &metrics,

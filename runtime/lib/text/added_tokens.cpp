@@ -34,6 +34,12 @@ const AddedToken *AddedTokens::find(std::string_view content) const {
   return found == byContent.end() ? nullptr : &list[found->second];
 }
 
+bool AddedTokens::hasSpaces() const {
+  return std::ranges::any_of(list, [](const AddedToken &token) {
+    return token.content.find(' ') != token.content.npos || token.pattern.find(' ') != token.pattern.npos;
+  });
+}
+
 bool AddedTokens::isSpecialContent(std::string_view content) const {
   const AddedToken *token = find(content);
   return token && token->isSpecial;

@@ -34,6 +34,8 @@ public:
   const AddedToken *find(std::string_view content) const;
   bool isSpecialContent(std::string_view content) const;
   int32_t largest() const { return largestId; }
+  // Whether one may reach over a space.
+  bool hasSpaces() const;
 
 private:
   struct Part {

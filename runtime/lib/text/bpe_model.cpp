@@ -80,12 +80,19 @@ public:
       unknown = require(*rules.unknown, "a token for what is unknown");
     if (rules.fallsBackToBytes)
       byteTokens = findByteTokens();
+    // What is unknown, and the bytes of what is, merge to tokens that are spelled otherwise than the text.
+    const auto isText = [&](const std::string &part) {
+      const int32_t id = find(part);
+      return id != unknown && std::ranges::find(byteTokens, id) == byteTokens.end();
+    };
+    mergesText = prefix.empty() && suffix.empty();
     merges.reserve(rules.merges.size());
     for (size_t rank = 0; rank < rules.merges.size(); ++rank) {
       const auto &[left, right] = rules.merges[rank];
       if (right.size() < prefix.size())
         throw Error(Error::Kind::file, "the right part of merge " + std::to_string(rank) + " begins with '" + prefix +
                                            "', got '" + right + "'");
+      mergesText = mergesText && isText(left) && isText(right);
       const int32_t result = require(left + right.substr(prefix.size()), "a token for each merge");
       merges.insert(require(left, "a token for each part of a merge"),
                     require(right, "a token for each part of a merge"), {static_cast<uint32_t>(rank), result});
@@ -121,6 +128,12 @@ public:
         tokens.push_back({symbol.id, at, at + symbol.size});
         at += symbol.size;
       }
+  }
+
+protected:
+  bool hasBoundaries() const override { return mergesText; }
+  std::string bytesOf(const std::string &token) const override {
+    return isOfBytes ? bytesOfCharacters(token).value_or("") : token;
   }
 
 private:
@@ -205,6 +218,7 @@ private:
   std::string prefix, suffix;
   bool fusesUnknown, takesWholeWords, isOfBytes;
   int32_t unknown = -1;
+  bool mergesText = false;
   std::vector<int32_t> byteTokens; // empty: none
   MergeTable merges;
   ByteTable words; // by bytes
@@ -265,6 +279,9 @@ public:
       if (symbol.size > 0)
         add(text, symbol.begin, symbol.begin + symbol.size, splits, tokens, wasUnknown);
   }
+
+protected:
+  bool hasBoundaries() const override { return true; }
 
 private:
   uint32_t findUserDefined(std::string_view text, uint32_t at) const {

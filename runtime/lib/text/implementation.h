@@ -41,6 +41,7 @@ struct vx::text::Tokenizer::Implementation {
   // How a token is spelled, null where there is none.
   const std::string *spelling(int32_t id) const;
   std::string decode(std::span<const int32_t> ids, bool skipsSpecial, bool keepsBytes) const;
+  // As many tokens as are wanted, or all, of a text that is UTF-8.
   Encoding encodeOne(std::string_view text, const EncodeOptions &options, int32_t type, size_t limit) const;
   Encoding encodeAll(std::span<const std::string_view> texts, const EncodeOptions &options) const;
 
@@ -48,6 +49,13 @@ struct vx::text::Tokenizer::Implementation {
   void giveBack(std::unique_ptr<CallMemory> memory) const;
 
 private:
+  // Of a text of which all is looked at.
+  Encoding encodeWhole(std::string_view text, const EncodeOptions &options, int32_t type, size_t limit) const;
+  // Of a word as many tokens as are wanted, or all.
+  void tokenizeWord(std::string_view word, size_t wanted, CallMemory &memory) const;
+  bool isLocal() const {
+    return preTokenizer && preTokenizer->isLocal() && (!normalizer || normalizer->isLocal()) && !added.hasSpaces();
+  }
   void cutText(std::string_view text, const EncodeOptions &options, CallMemory &memory) const;
   mutable std::mutex mutex;
   mutable std::vector<std::unique_ptr<CallMemory>> idle;

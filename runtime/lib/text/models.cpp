@@ -1,8 +1,9 @@
 #include "text/models.h"
 
-#include "text/byte_trie.h"
 #include "text/characters.h"
 #include "vx/text/tokenizer.hpp"
+
+#include <algorithm>
 
 namespace vx::text {
 
@@ -19,6 +20,39 @@ Model::Model(Vocabulary vocabulary) : all(std::move(vocabulary)) {
   for (size_t id = 0; id < all.tokens.size(); ++id)
     if (all.isThere[id])
       numbers.insert(all.tokens[id], static_cast<int32_t>(id));
+}
+
+size_t Model::findBoundary(std::string_view word, size_t begin, size_t end) const {
+  if (!hasBoundaries())
+    return word.npos;
+  std::call_once(made, [this] {
+    std::vector<std::pair<std::string, int32_t>> keys;
+    for (size_t id = 0; id < all.tokens.size(); ++id)
+      if (all.isThere[id])
+        if (std::string bytes = bytesOf(all.tokens[id]); !bytes.empty()) {
+          longest = std::max(longest, bytes.size());
+          keys.emplace_back(std::move(bytes), static_cast<int32_t>(id));
+        }
+    trie = ByteTrie(std::move(keys));
+  });
+  // Tokens that begin in front of the place and end behind it.
+  const auto isCrossed = [&](size_t place) {
+    for (size_t from = place; from-- > 0 && place - from < longest;) {
+      uint32_t node = ByteTrie::root;
+      for (size_t at = from; at < word.size(); ++at) {
+        node = trie.step(node, static_cast<unsigned char>(word[at]));
+        if (node == ByteTrie::none)
+          break;
+        if (at >= place && trie.number(node) >= 0)
+          return true;
+      }
+    }
+    return false;
+  };
+  for (size_t place = begin; place < end && place < word.size(); ++place)
+    if (!isContinuation(word[place]) && !isCrossed(place))
+      return place;
+  return word.npos;
 }
 
 int32_t Model::require(const std::string &token, const char *what) const {

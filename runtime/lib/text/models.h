@@ -3,9 +3,11 @@
 #define VX_TEXT_MODELS_H
 
 #include "text/byte_table.h"
+#include "text/byte_trie.h"
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,11 +58,20 @@ public:
   // Adds the tokens of a word that is not empty. Throws Error::argument where the word has what no token is for.
   virtual void tokenize(std::string_view word, ModelMemory &memory, std::vector<WordToken> &tokens) const = 0;
 
+  // The first place from `begin` on, before `end`, that no token of a word reaches over, whatever else stands in it:
+  // what is in front of it becomes the same tokens as by itself. npos where none is found, or that is not known of the
+  // model.
+  size_t findBoundary(std::string_view word, size_t begin, size_t end) const;
+
   const Vocabulary &vocabulary() const { return all; }
   // -1: not there.
   int32_t find(std::string_view token) const { return numbers.find(token); }
 
 protected:
+  // Whether tokens stand for the bytes that they have in the vocabulary, and depend on these alone.
+  virtual bool hasBoundaries() const { return false; }
+  // Those bytes.
+  virtual std::string bytesOf(const std::string &token) const { return token; }
   // The number of a token that the file names; throws Error::file where there is none.
   int32_t require(const std::string &token, const char *what) const;
   // Of "<0x00>" to "<0xFF>"; -1 where one is not there.
@@ -69,6 +80,10 @@ protected:
 private:
   Vocabulary all;
   ByteTable numbers;
+  // For boundaries, made when it is asked for first.
+  mutable std::once_flag made;
+  mutable ByteTrie trie;
+  mutable size_t longest = 0;
 };
 using ModelPointer = std::unique_ptr<const Model>;
 

@@ -17,6 +17,9 @@ public:
     for (const NormalizerPointer &part : parts)
       part->normalize(text, memory);
   }
+  bool isLocal() const override {
+    return std::ranges::all_of(parts, [](const NormalizerPointer &part) { return part->isLocal(); });
+  }
 
 private:
   std::vector<NormalizerPointer> parts;
@@ -70,6 +73,7 @@ public:
     }
   }
 
+  bool isLocal() const override { return true; }
   void normalize(AlignedText &text, WorkMemory &memory) const override {
     if (allAscii(text))
       return;
@@ -188,6 +192,7 @@ class NormalForm : public Normalizer {
 public:
   NormalForm(bool composes, bool isCompatible) : composes(composes), isCompatible(isCompatible) {}
 
+  bool isLocal() const override { return true; }
   void normalize(AlignedText &text, WorkMemory &memory) const override {
     const std::string_view view = text.view();
     size_t at = findNext(view, 0).begin;
@@ -241,6 +246,7 @@ private:
 
 class Lowercase : public Normalizer {
 public:
+  bool isLocal() const override { return true; }
   void normalize(AlignedText &text, WorkMemory &) const override {
     const std::string_view view = text.view();
     Rewriting made(text);
@@ -288,6 +294,7 @@ private:
 
 class StripAccents : public Normalizer {
 public:
+  bool isLocal() const override { return true; }
   void normalize(AlignedText &text, WorkMemory &) const override {
     text.keepOnly([](char32_t code) { return !isMark(code); });
   }

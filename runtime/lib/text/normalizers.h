@@ -22,6 +22,9 @@ class Normalizer {
 public:
   virtual ~Normalizer() = default;
   virtual void normalize(AlignedText &text, WorkMemory &memory) const = 0;
+  // Whether what is in front of a space between two small letters of ASCII becomes what it would where the text ended
+  // there.
+  virtual bool isLocal() const { return false; }
 };
 using NormalizerPointer = std::unique_ptr<const Normalizer>;
 

@@ -106,6 +106,8 @@ public:
   bool needsPlaces() const override {
     return std::ranges::any_of(parts, [](const PreTokenizerPointer &part) { return part->needsPlaces(); });
   }
+  // Those that come later see one word at a time.
+  bool isLocal() const override { return !parts.empty() && parts[0]->isLocal(); }
 
 private:
   std::vector<PreTokenizerPointer> parts;
@@ -116,6 +118,7 @@ template <typename Classify>
 class Runs : public PreTokenizer {
 public:
   explicit Runs(Classify classify) : classify(classify) {}
+  bool isLocal() const override { return true; }
   void split(Pieces &pieces, WorkMemory &) const override {
     splitEach(pieces, Behaviour::Removed, [this](std::string_view text, Parts &parts) {
       uint32_t begin = 0;
@@ -269,6 +272,7 @@ public:
       toCharacters = makeByteCharacters();
   }
 
+  bool isLocal() const override { return pattern.has_value(); }
   void split(Pieces &pieces, WorkMemory &memory) const override {
     if (addsSpace)
       changeEach(pieces, [&](Piece &piece) {

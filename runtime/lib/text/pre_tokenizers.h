@@ -18,6 +18,9 @@ public:
   virtual void split(Pieces &pieces, WorkMemory &memory) const = 0;
   // Whether it asks where a piece comes from.
   virtual bool needsPlaces() const { return false; }
+  // Whether a space between two small letters of ASCII always ends a word, and what is in front of it is cut as it
+  // would be where the text ended there.
+  virtual bool isLocal() const { return false; }
 };
 using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
 

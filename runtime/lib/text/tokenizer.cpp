@@ -56,6 +56,18 @@ void checkText(std::string_view text) {
   }
 }
 
+/// The first space from `begin` on, before `end`, that stands between two small letters; npos where there is none.
+size_t findSpace(std::string_view text, size_t begin, size_t end) {
+  const auto isLetter = [](char c) { return c >= 'a' && c <= 'z'; };
+  for (size_t at = begin; at < end && at + 1 < text.size(); ++at)
+    if (text[at] == ' ' && isLetter(text[at - 1]) && isLetter(text[at + 1]))
+      return at;
+  return text.npos;
+}
+
+/// How much of a long text is looked at first where only so many tokens are wanted; then four times as much.
+constexpr size_t firstLook(size_t wanted) { return 16 * wanted + 4096; }
+
 } // namespace
 
 void Tokenizer::Implementation::findSpaces() {
@@ -119,9 +131,33 @@ void Tokenizer::Implementation::cutText(std::string_view text, const EncodeOptio
     preTokenizer->split(pieces, memory.work);
 }
 
+// A front that has as many tokens as are wanted is as good as the whole.
 Encoding Tokenizer::Implementation::encodeOne(std::string_view text, const EncodeOptions &options, int32_t type,
                                               size_t limit) const {
   checkText(text);
+  if (limit < text.size() && isLocal())
+    for (size_t size = firstLook(limit); size < text.size() / 2; size *= 4)
+      if (const size_t end = findSpace(text, size, 2 * size); end != text.npos)
+        if (Encoding front = encodeWhole(text.substr(0, end), options, type, limit); front.ids.size() >= limit)
+          return front;
+  return encodeWhole(text, options, type, limit);
+}
+
+void Tokenizer::Implementation::tokenizeWord(std::string_view word, size_t wanted, CallMemory &memory) const {
+  std::vector<WordToken> &tokens = memory.tokens;
+  if (wanted < word.size())
+    for (size_t size = firstLook(wanted); size < word.size() / 2; size *= 4)
+      if (const size_t end = model->findBoundary(word, size, 2 * size); end != word.npos) {
+        model->tokenize(word.substr(0, end), memory.model, tokens);
+        if (tokens.size() >= wanted)
+          return;
+        tokens.clear();
+      }
+  model->tokenize(word, memory.model, tokens);
+}
+
+Encoding Tokenizer::Implementation::encodeWhole(std::string_view text, const EncodeOptions &options, int32_t type,
+                                                size_t limit) const {
   std::unique_ptr<CallMemory> memory = takeMemory();
   cutText(text, options, *memory);
   const Pieces &pieces = memory->pieces;
@@ -151,7 +187,7 @@ Encoding Tokenizer::Implementation::encodeOne(std::string_view text, const Encod
       const bool isShort = view.size() <= WordCache::longestWord;
       const uint64_t hash = isShort ? hashBytes(view) : 0;
       if (!isShort || !memory->cache.find(view, hash, tokens)) {
-        model->tokenize(view, memory->model, tokens);
+        tokenizeWord(view, limit - encoding.ids.size(), *memory);
         if (isShort)
           memory->cache.insert(view, hash, tokens);
       }
@@ -193,9 +229,18 @@ Encoding Tokenizer::Implementation::encodeAll(std::span<const std::string_view> 
   std::vector<Encoding> encodings;
   for (size_t i = 0; i < texts.size(); ++i)
     encodings.push_back(encodeOne(texts[i], options, static_cast<int32_t>(i), limit));
-  if (options.truncation)
+  bool isTruncated = false;
+  if (options.truncation) {
+    size_t count = 0;
+    for (const Encoding &encoding : encodings)
+      count += encoding.ids.size();
+    isTruncated = count > length;
     truncate(encodings, *options.truncation, length, options.overflowing);
-  return postProcess(std::move(encodings), processors, options.add_special_tokens, options.offsets != OffsetUnit::none);
+  }
+  Encoding whole =
+      postProcess(std::move(encodings), processors, options.add_special_tokens, options.offsets != OffsetUnit::none);
+  whole.is_truncated = isTruncated;
+  return whole;
 }
 
 std::string Tokenizer::Implementation::decode(std::span<const int32_t> ids, bool skipsSpecial, bool keepsBytes) const {

@@ -12,6 +12,9 @@ namespace vx::text {
 namespace {
 
 constexpr double unknownPenalty = 10;
+/// What SentencePiece (0.2.3) gives a piece that the user has defined for each of its bytes but one, whatever others
+/// have.
+constexpr float ofUserDefined = 0.1f;
 
 /// `Score` is the type that sums are rounded to: where two ways are nearly as good, it decides.
 template <typename Score>
@@ -58,11 +61,7 @@ public:
   }
 
 private:
-  /// A score that is no number of type Score is one of a wider type, and so is its sum.
-  static double add(double score, double before) {
-    const auto narrow = static_cast<Score>(score);
-    return narrow == score ? static_cast<Score>(narrow + static_cast<Score>(before)) : score + before;
-  }
+  static Score add(double score, double before) { return static_cast<Score>(score) + static_cast<Score>(before); }
 };
 
 class Unigram : public Model {
@@ -101,6 +100,9 @@ public:
       fallBack(text, tokens, begun);
   }
 
+protected:
+  bool hasBoundaries() const override { return true; }
+
 private:
   void fallBack(std::string_view text, std::vector<WordToken> &tokens, size_t begun) const {
     const auto falls = [&](const WordToken &token) {
@@ -130,16 +132,14 @@ class SentencePieceUnigram : public Model {
 public:
   explicit SentencePieceUnigram(SentencePieces all) : Model(std::move(all.vocabulary)) {
     using Kind = SentencePieces::Kind;
-    float least = std::numeric_limits<float>::max(), most = std::numeric_limits<float>::lowest();
+    float least = std::numeric_limits<float>::max();
     for (size_t id = 0; id < all.kinds.size(); ++id)
-      if (all.kinds[id] == Kind::Normal) {
+      if (all.kinds[id] == Kind::Normal)
         least = std::min(least, all.scores[id]);
-        most = std::max(most, all.scores[id]);
-      }
     std::vector<std::pair<std::string, int32_t>> keys;
     for (size_t id = 0; id < all.kinds.size(); ++id) {
       const std::string &piece = vocabulary().tokens[id];
-      viterbi.scores.push_back(all.kinds[id] == Kind::UserDefined ? static_cast<float>(piece.size()) * most - 0.1
+      viterbi.scores.push_back(all.kinds[id] == Kind::UserDefined ? static_cast<float>(piece.size() - 1) * ofUserDefined
                                                                   : all.scores[id]);
       if (all.kinds[id] == Kind::Normal || all.kinds[id] == Kind::UserDefined)
         keys.emplace_back(piece, static_cast<int32_t>(id));
@@ -173,6 +173,9 @@ public:
       wasUnknown = isUnknown;
     }
   }
+
+protected:
+  bool hasBoundaries() const override { return true; }
 
 private:
   Viterbi<float> viterbi;

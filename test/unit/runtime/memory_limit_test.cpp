@@ -396,6 +396,47 @@ TEST(MemoryLimitOfNull, plansAreTestedWithoutADevice) {
                            ValueBytes, Variables + 2 * ValueBytes, Variables + 3 * ValueBytes - 1));
 }
 
+// The limit of calls leaves variables out, and holds for what is asked for from then on.
+TEST(MemoryLimitOfNull, callsHaveALimitOfTheirOwn) {
+  Ref<Module> module;
+  ASSERT_OK(Module::load(Builder().write("memory_limit.vxm"), module));
+  Ref<Instance> instance, sharing;
+  ASSERT_OK(makeSharing(nullptr, module, "null", instance));
+  std::vector<int32_t> y;
+  int derived = -1;
+  instance->memory().limitCalls(3 * ValueBytes);
+  for (auto [function, wanted] : {std::pair(Read, 2), {Read, 0}, {Mix, 1}, {Mix, 0}, {Read, 2}, {Mix, 1}}) {
+    ASSERT_OK(run(*instance, function, 1, y, derived));
+    EXPECT_EQ(derived, wanted);
+  }
+  instance->memory().limitCalls(3 * ValueBytes - 1);
+  const auto message =
+      fmt::format("result: asked for {} bytes, but calls have {} bytes and their memory limit is {} bytes", ValueBytes,
+                  2 * ValueBytes, 3 * ValueBytes - 1);
+  EXPECT_FAILS(run(*instance, Read, 1, y, derived), VX_OUT_OF_MEMORY, message);
+  // Those that share variables have it together.
+  ASSERT_OK(makeSharing(instance, module, "null", sharing));
+  EXPECT_FAILS(run(*sharing, Read, 1, y, derived), VX_OUT_OF_MEMORY, message);
+  instance->memory().limitCalls(0);
+  ASSERT_OK(run(*instance, Read, 1, y, derived));
+  // What the host takes counts there, and not on the device.
+  std::vector<Ref<hal::Memory>> idle;
+  instance->takeIdleMemory(idle);
+  idle.clear();
+  const uint64_t before = instance->usedMemory();
+  instance->memory().limitCalls(1000 + 3 * ValueBytes);
+  {
+    HostBytes held(&instance->memory());
+    ASSERT_OK(held.add(1000));
+    EXPECT_EQ(instance->usedMemory(), before);
+    EXPECT_EQ(held.add(1000 + 3 * ValueBytes).code(), VX_OUT_OF_MEMORY);
+    EXPECT_EQ(held.add(UINT64_MAX).code(), VX_OUT_OF_MEMORY);
+    instance->memory().limitCalls(3 * ValueBytes);
+    EXPECT_EQ(run(*instance, Read, 1, y, derived).code(), VX_OUT_OF_MEMORY);
+  }
+  ASSERT_OK(run(*instance, Read, 1, y, derived));
+}
+
 // A program that was built before there was a limit gives a smaller struct.
 TEST(MemoryLimitOfAnInstance, optionsOfTheCInterface) {
   const std::string path = Builder().write("memory_limit.vxm");

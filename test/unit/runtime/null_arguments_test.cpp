@@ -232,6 +232,7 @@ TEST_F(NullArguments, areNamed) {
   options.struct_size = sizeof(options);
   check("vx_instance_create", vx_instance_create, {"options"}, module, &options, &madeInstance);
   check("vx_instance_report", vx_instance_report, {}, instance, VX_REPORT_TEXT, &madeText);
+  check("vx_instance_limit_calls", vx_instance_limit_calls, {}, instance, uint64_t(0));
   vx_memory_estimate estimate = {};
   estimate.struct_size = sizeof(estimate);
   check("vx_instance_estimate_memory", vx_instance_estimate_memory, {"function", "symbols"}, instance, "main",
@@ -365,7 +366,7 @@ TEST_F(NullArguments, areNamed) {
              [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
 
   // Each of the functions with a status that takes an object.
-  EXPECT_EQ(releasedCount, knowsReleased ? 31u : 0u);
+  EXPECT_EQ(releasedCount, knowsReleased ? 32u : 0u);
   EXPECT_GT(declared.size(), 35u);
   for (const auto &[name, parameters] : declared)
     EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";

@@ -151,7 +151,7 @@ TEST(Strings, poolNumbersEachOnce) {
   module.strings = {"", "a"};
   module.stringNumbers = {{"", 0}, {"a", 1}};
   StringPool pool;
-  pool.clear(module);
+  pool.clear(module, nullptr);
   int32_t number = 0;
   for (auto [text, wanted] :
        {std::pair("a", 1), std::pair("b", 2), std::pair("", 0), std::pair("c", 3), std::pair("b", 2)}) {

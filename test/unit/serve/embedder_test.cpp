@@ -49,7 +49,7 @@ TEST(Embedder, givesVectorsOfTexts) {
 // Where a vector may depend on others of its batch, there is no other, nor padding.
 TEST(Embedder, runsByItselfWhatIsNotProvedToBeApart) {
   const std::string together = vx::test::writeEmbeddingModule("together.vxm");
-  const std::string apart = vx::test::writeEmbeddingModule("apart.vxm", /*joins=*/false);
+  const std::string apart = vx::test::writeEmbeddingModule("apart.vxm", {.joins = false});
   const std::vector<std::string> texts = makeTexts(20);
   std::vector<Matrix> vectors;
   for (const std::string &path : {together, apart}) {

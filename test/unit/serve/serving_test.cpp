@@ -36,12 +36,13 @@ protected:
   // As one text, to see what differs.
   static std::string describe(const ModelSettings &settings) {
     return fmt::format("name={} path={} aliases={} device={} order={} no_fallback={} threads={} queue={} rows={} "
-                       "tokens={} timeout={} deterministic={} preload={} stateful={}",
+                       "tokens={} timeout={} call_memory={}%+{} deterministic={} preload={} stateful={}",
                        settings.name, std::filesystem::path(settings.path).filename().string(),
                        fmt::join(settings.aliases, ","), settings.instance.device, settings.instance.deviceOrder,
                        settings.instance.noFallback, settings.instance.threads, settings.limits.queue,
                        settings.limits.rows, settings.limits.tokens, settings.limits.timeout.count(),
-                       settings.deterministic, settings.preload, fmt::join(settings.stateful, ","));
+                       settings.callMemory.percent, settings.callMemory.bytes, settings.deterministic, settings.preload,
+                       fmt::join(settings.stateful, ","));
   }
   static std::string differences(const ModelSettings &before, const ModelSettings &after) {
     std::istringstream a(describe(before)), b(describe(after));
@@ -67,6 +68,7 @@ TEST_F(ServingTest, everyKeyOfAModelHolds) {
       {"batch_size", "7", "rows=7"},
       {"batch_tokens", "77", "tokens=77"},
       {"batch_timeout_ms", "777", "timeout=777"},
+      {"call_memory", "\"3GiB\"", "call_memory=0%+3221225472"},
       {"deterministic", "true", "deterministic=true"},
       {"preload", "false", "preload=false"},
       {"stateful", "[\"f\"]", "stateful=f"},
@@ -90,6 +92,7 @@ TEST_F(ServingTest, modelsInheritWhatTheyDoNotSay) {
   EXPECT_EQ(differences(standard, settings("", "queue = 3", "")), "queue=3");
   EXPECT_EQ(differences(standard, settings("", "batch_size = 7\nbatch_tokens = 77\nbatch_timeout_ms = 777", "")),
             "rows=7 tokens=77 timeout=777");
+  EXPECT_EQ(differences(standard, settings("", "call_memory = \"7%\"", "")), "call_memory=7%+0");
   EXPECT_EQ(differences(standard, settings("default_backend = \"vulkan:1\"\nfallback = false",
                                            "batch_size = 7\nbatch_tokens = 77\nbatch_timeout_ms = 777",
                                            "device = \"auto\"\nfallback = true\nbatch_size = 32\n"

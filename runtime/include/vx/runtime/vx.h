@@ -478,6 +478,18 @@ typedef struct vx_instance_options {
 VX_API VX_MUST_CHECK vx_status vx_instance_create(vx_module *module, const vx_instance_options *options,
                                                   vx_instance **out_instance);
 
+/* Limits what the calls of an instance, and of those that share its variables, take together at one time, beside the
+ * variables: for who runs what strangers ask for, whose inputs may be sizes. Counted is what `memory_limit` of
+ * vx_instance_options counts, and in host memory what strings of running calls take, what functions of the host read
+ * and make, and what elements of sequences take beside their bytes.
+ *
+ * What would pass the limit is refused before it is allocated: first goes what `memory_limit` would drop, and if that
+ * is not enough the call fails with VX_OUT_OF_MEMORY and what it asked for, what calls have, and the limit.
+ *
+ * \param bytes  For what is asked for from now on; 0: no limit, as it is at first.
+ * Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_instance_limit_calls(vx_instance *instance, uint64_t bytes);
+
 VX_API void vx_instance_retain(vx_instance *instance);
 VX_API void vx_instance_release(vx_instance *instance);
 

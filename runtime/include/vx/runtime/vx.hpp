@@ -376,6 +376,8 @@ public:
     check(vx_instance_report(object, format, &text));
     return takeString(text);
   }
+  // Bytes of what calls take together, beside the variables; 0: no limit.
+  void limitCalls(uint64_t bytes) { check(vx_instance_limit_calls(object, bytes)); }
   // What a call of a function takes where the sizes that its inputs bind are these.
   vx_memory_estimate estimateMemory(const std::string &function,
                                     std::span<const std::pair<std::string, int64_t>> sizes) const {

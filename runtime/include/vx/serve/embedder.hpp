@@ -28,7 +28,9 @@ VX_SERVE_API std::optional<Pooling> parsePooling(std::string_view name);
 // One text as numbers, with the tokens that the model wants around it.
 struct Tokens {
   std::vector<int32_t> ids, typeIds; // of one length, 1 or more
-  size_t whole = 0;                  // how many there were before any were cut off; ids.size() where none were
+  size_t whole = 0;      // how many there were before any were cut off; ids.size() where none were. Of a long text only
+                         // so many are counted as show that something is cut off
+  bool isCounted = true; // false: `whole` is such a number
   bool isTruncated() const { return whole > ids.size(); }
 };
 

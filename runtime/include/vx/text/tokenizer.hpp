@@ -62,6 +62,7 @@ struct Encoding {
   std::vector<int32_t> words;               // the number of the word that the token is of; -1: none
   std::vector<Span> offsets;                // where in its text it came from; empty for OffsetUnit::none
   std::vector<Encoding> overflowing;        // what truncation has cut off, as parts with the template around
+  bool is_truncated = false;                // truncation has cut something off
 };
 
 struct EncodeOptions {
@@ -96,6 +97,7 @@ public:
   // The options that the file asks for: truncation and padding where tokenizer.json has them.
   const EncodeOptions &default_options() const;
 
+  // Where truncation cuts off the end, and keeps nothing of it, no more of a long text is worked on than that takes.
   // `text` is UTF-8 of less than 4 GB. Throws Error::argument where it is not, where `truncation` leaves no room for
   // what the template adds, and where the text has something that the vocabulary has no token for, not even an unknown
   // one.
