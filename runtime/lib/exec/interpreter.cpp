@@ -18,7 +18,9 @@ static constexpr uint64_t maxRetiredBytes = uint64_t(64) << 20;
 static constexpr uint64_t separateBytes = 8192;
 
 Status Interpreter::runBlock(const Block &block) {
-  for (const Instruction &instruction : block.instructions) {
+  for (size_t i = 0; i < block.instructions.size(); ++i) {
+    const Instruction &instruction = block.instructions[i];
+    following = std::span(block.instructions).subspan(i + 1);
     Status status = runInstruction(instruction);
     if (!status.ok()) [[unlikely]] {
       // A fault already names its node; anything else gets the source node of the instruction, if there is one.

@@ -52,8 +52,11 @@ private:
   Status listInsert(const Instruction &instruction);
   Status listGet(const Instruction &instruction);
   Status hostCall(const Instruction &instruction);
-  // With room for `count` elements, which its memory is counted for.
-  Status copyList(const List &list, size_t count, Ref<List> &copy);
+  // The list of `source` to be changed for `target`, counted with `count` elements: itself where nothing else has it or
+  // reads it any more, so that a loop that appends is not quadratic; else a copy.
+  Status ownList(uint32_t target, uint32_t source, size_t count, Ref<List> &list);
+  // Whether what follows in the block overwrites an object register before anything reads it.
+  bool isOverwritten(uint32_t object) const;
   // What counts the host memory of the call; null while a module is loaded.
   InstanceMemory *hostMemory() const { return call.instance ? &call.instance->memory() : nullptr; }
 
@@ -86,8 +89,9 @@ private:
     uint32_t site;
     int64_t iterations;
   };
-  bool mustGoOn = false;            // of runs that may be ended: variables or inputs have been overwritten
-  std::vector<Committed> committed; // in the order in which the loops began
+  bool mustGoOn = false;                  // of runs that may be ended: variables or inputs have been overwritten
+  std::vector<Committed> committed;       // in the order in which the loops began
+  std::span<const Instruction> following; // the one that runs, in its block
 };
 
 } // namespace vx

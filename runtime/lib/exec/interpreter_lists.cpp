@@ -56,7 +56,7 @@ Status Interpreter::runListOp(const Instruction &instruction) {
     if (position < 0 || position >= count)
       return outOfRange(instruction, "position", position, 0, count);
     Ref<List> result;
-    VX_RETURN_IF_ERROR(copyList(*list, list->tensors.size(), result));
+    VX_RETURN_IF_ERROR(ownList(operands[0], operands[1], list->tensors.size(), result));
     result->tensors.erase(result->tensors.begin() + position);
     return setObject(operands[0], std::move(result));
   }
@@ -71,12 +71,46 @@ Status Interpreter::runListOp(const Instruction &instruction) {
   }
 }
 
-Status Interpreter::copyList(const List &list, size_t count, Ref<List> &copy) {
-  copy = makeRef<List>();
-  copy->elementType = list.elementType;
-  copy->held.countIn(hostMemory());
-  VX_RETURN_IF_ERROR(copy->held.add(count * List::elementBytes).addContext("sequence"));
-  copy->tensors = list.tensors;
+bool Interpreter::isOverwritten(uint32_t object) const {
+  for (const Instruction &instruction : following) {
+    if (!instruction.blocks.empty())
+      return false;
+    // Capital letters are what an instruction writes.
+    const std::string_view signature = opFacts(instruction.op).signature;
+    const auto has = [&](char kind) {
+      for (size_t i = 0; i < instruction.operands.size() && i < signature.size(); ++i)
+        if (signature[i] == kind && instruction.operands[i] == object)
+          return true;
+      return false;
+    };
+    if (has('o'))
+      return false;
+    if (has('O'))
+      return true;
+  }
+  return false;
+}
+
+Status Interpreter::ownList(uint32_t target, uint32_t source, size_t count, Ref<List> &list) {
+  if (target == source || isOverwritten(source)) {
+    Ref<List> taken = std::move(registers.objects[source]);
+    if (target != source)
+      VX_RETURN_IF_ERROR(setObject(target, nullptr));
+    if (taken->unique()) {
+      if (count > taken->tensors.size())
+        VX_RETURN_IF_ERROR(
+            taken->held.add((count - taken->tensors.size()) * List::elementBytes).addContext("sequence"));
+      list = std::move(taken);
+      return okStatus();
+    }
+    registers.objects[source] = std::move(taken);
+  }
+  const List &before = *registers.objects[source];
+  list = makeRef<List>();
+  list->elementType = before.elementType;
+  list->held.countIn(hostMemory());
+  VX_RETURN_IF_ERROR(list->held.add(count * List::elementBytes).addContext("sequence"));
+  list->tensors = before.tensors;
   return okStatus();
 }
 
@@ -98,14 +132,8 @@ Status Interpreter::listInsert(const Instruction &instruction) {
     return failure(VX_INVALID_MODULE, "program '{}' puts {} of {} bytes into a list, the buffer has {}", program.name,
                    tensorTypeString(list->elementType, tensor.dims), size, view.size);
   VX_RETURN_IF_ERROR(keep(registers.buffers[operands[3]], size, tensor.buffer));
-  // A list that only the destination holds is changed in place, so that appending in a loop is not quadratic.
-  if (operands[0] == operands[1] && list->unique()) {
-    VX_RETURN_IF_ERROR(list->held.add(List::elementBytes).addContext("sequence"));
-    list->tensors.insert(list->tensors.begin() + position, std::move(tensor));
-    return okStatus();
-  }
   Ref<List> result;
-  VX_RETURN_IF_ERROR(copyList(*list, list->tensors.size() + 1, result));
+  VX_RETURN_IF_ERROR(ownList(operands[0], operands[1], list->tensors.size() + 1, result));
   result->tensors.insert(result->tensors.begin() + position, std::move(tensor));
   return setObject(operands[0], std::move(result));
 }

@@ -1,6 +1,6 @@
 // Requests with random options that run at one time, to eight models, each answer held against that of the same request
-// alone: the bodies are equal to the last byte. Some are cancelled, lose their client or have little time, which changes
-// nothing for the others.
+// alone: the bodies are equal to the last byte. Some are cancelled, lose their client or have little time, which
+// changes nothing for the others.
 //
 //   request_mix_fuzzer [--seconds N] [--requests N] [--seed N] [--leave-out PART]
 //
@@ -126,7 +126,8 @@ public:
     addModel("small", writeEmbeddingModule("small.vxm", {.salt = 3, .work = work}), false, 5, 40, 2ms);
     addModel("mix", writeMixModule("mix.vxm", {.work = work}), false, 32, 16384, 5ms);
     addModel("mix-even", writeMixModule("mix_even.vxm", {.salt = 1, .work = work}), true, 8, 16384, 5ms);
-    addModel("mix-apart", writeMixModule("mix_apart.vxm", {.joins = false, .salt = 2, .work = work}), false, 32, 64, 1ms);
+    addModel("mix-apart", writeMixModule("mix_apart.vxm", {.joins = false, .salt = 2, .work = work}), false, 32, 64,
+             1ms);
     addModel("mix-small", writeMixModule("mix_small.vxm", {.salt = 3, .work = work}), false, 3, 16384, 2ms);
     server->listen("127.0.0.1", 0);
     server->start(service);
@@ -191,8 +192,10 @@ private:
   Metrics metrics;
   ModelTable models{metrics, [](const ModelSettings &settings) { return settings.path; }, {}, {}};
   std::unique_ptr<HttpServer> server = makeHttpServer({});
-  Service service{{.host = "127.0.0.1", .origins = {}, .workers = 3}, models, std::make_shared<OpenGate>(), metrics,
-                  [this] { return server->load(); }};
+  Service service{
+      {.host = "127.0.0.1", .origins = {}, .workers = 3}, models, std::make_shared<OpenGate>(), metrics, [this] {
+        return server->load();
+      }};
 };
 
 // What an answer may be that was ended on purpose.
