@@ -122,12 +122,13 @@ def moved(arrays, direction, step=STEP):
 def difference(function, arrays, order, around, step=STEP):
     """The derivative that the results `around` a point give, and the sum of the magnitudes of what it is the difference of."""
     counted = floats(function.results)
-    want, size = 0.0, 0.0
-    for (factor, _), results in zip(DIFFERENCE, around):
-        number, magnitude = weigh({name: value for name, value in results.items() if name in counted}, arrays, order)
-        want += factor * number / (12 * step)
-        size = max(size, magnitude)
-    return want, size
+    numbers, sizes = zip(*(weigh({name: value for name, value in results.items() if name in counted}, arrays, order) for results in around))
+    return derivative(numbers, step), max(sizes)
+
+
+def derivative(numbers, step):
+    """The difference of fourth order of the numbers at its points."""
+    return sum(factor * number for (factor, _), number in zip(DIFFERENCE, numbers)) / (12 * step)
 
 
 def along(order, direction, gradients):

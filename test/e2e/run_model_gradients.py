@@ -22,6 +22,7 @@ import onnxruntime
 import quantization
 from op_case import signed
 from run_models import NETWORKS, ROUNDED, Bench, filled, make_inputs, required_devices
+from wide_models import with_doubles
 
 TOLERANCE = 2e-2
 DIRECTIONS = 4  # of which a weight is moved along one
@@ -85,25 +86,6 @@ def with_weighted(model, output, inputs, folder):
     return model
 
 
-def with_doubles(model):
-    """The model with f64 in the place of f32."""
-    wide = lambda tensor: tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor).astype(np.float64), tensor.name))
-    for tensor in model.graph.initializer:
-        if tensor.data_type == onnx.TensorProto.FLOAT:
-            wide(tensor)
-    for value in [*model.graph.input, *model.graph.output]:
-        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
-            value.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
-    del model.graph.value_info[:]
-    for node in model.graph.node:
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.TENSOR and attribute.t.data_type == onnx.TensorProto.FLOAT:
-                wide(attribute.t)
-            elif node.op_type == "Cast" and attribute.name == "to" and attribute.i == onnx.TensorProto.FLOAT:
-                attribute.i = onnx.TensorProto.DOUBLE
-    return model
-
-
 def is_wide(session):
     return "tensor(double)" in {each.type for each in session.get_inputs()}
 
@@ -126,7 +108,7 @@ def session_of(model, weights, folder, inputs):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
     options.log_severity_level = 4
-    for change in (with_doubles, lambda model: model):
+    for change in (with_doubles, lambda same: same):
         quantization.save(change(quantization.copied(model)), f"{folder}/open.onnx")
         try:
             session = onnxruntime.InferenceSession(f"{folder}/open.onnx", options, providers=["CPUExecutionProvider"])

@@ -19,6 +19,7 @@
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VX/Utils/CloneWithFreshSymbols.h"
+#include "vx/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -204,6 +205,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && StringRef(argv[1]) == "--list")
     return vx::listDifferentiable(registry);
   vx::registerAutodiffPasses();
+  vx::registerTransformsPasses();
   PassRegistration<vx::MutateGradientsPass>();
   return asMainReturnCode(MlirOptMain(argc, argv, "faults in gradients, for tests\n", registry));
 }
