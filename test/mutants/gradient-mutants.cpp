@@ -130,7 +130,7 @@ struct MutateGradientsPass : PassWrapper<MutateGradientsPass, OperationPass<Modu
         found.push_back(candidate);
     });
     if (found.empty()) {
-      getOperation().emitError() << "expected an op '" << op << "', got none";
+      emitError(getOperation().getLoc()) << "expected an op '" << op << "', got none";
       return signalPassFailure();
     }
     if (list) {
@@ -151,15 +151,15 @@ struct MutateGradientsPass : PassWrapper<MutateGradientsPass, OperationPass<Modu
                       .Default(std::nullopt);
       Mutant mutant;
       if (operand.getAsInteger(10, mutant.operand) || !kind) {
-        getOperation().emitError() << "expected a mutant OPERAND:CHANGE, got '" << text << "'";
+        emitError(getOperation().getLoc()) << "expected a mutant OPERAND:CHANGE, got '" << text << "'";
         return signalPassFailure();
       }
       mutant.change = *kind;
       parsed.push_back(mutant);
     }
     if (parsed.empty() || found.size() % parsed.size() != 0) {
-      getOperation().emitError() << "expected a multiple of " << parsed.size() << " ops '" << op << "', got "
-                                 << found.size();
+      emitError(getOperation().getLoc()) << "expected a multiple of " << parsed.size() << " ops '" << op << "', got "
+                                         << found.size();
       return signalPassFailure();
     }
     // One of each group: two signs that are turned would be none.
@@ -172,7 +172,7 @@ struct MutateGradientsPass : PassWrapper<MutateGradientsPass, OperationPass<Modu
   LogicalResult mutate(Operation *target, Mutant mutant) {
     SmallVector<Value> reads = collectReads(target);
     if (mutant.operand >= reads.size() || !isDifferentiable(reads[mutant.operand].getType()))
-      return target->emitError() << "expected an operand with a gradient, got number " << mutant.operand;
+      return emitError(target->getLoc()) << "expected an operand with a gradient, got number " << mutant.operand;
     Value value = reads[mutant.operand];
     OpBuilder builder(target);
     GraphBuilder g(builder, target->getLoc());
