@@ -214,6 +214,7 @@ def places():
         x, y = random.integers(0, np.iinfo(kind).max, 37, dtype=kind, endpoint=True), (np.arange(37) % bits).astype(kind)
         yield Node(f"bits of {kind.__name__} moved {direction}", "BitShift", {"x": x, "n": y}, direction=direction)
     yield Node("quantized as it comes", "DynamicQuantizeLinear", {"x": 5 * normal(3, 7) + 2}, outputs=3)
+    yield Node("quantized as it comes, zeros", "DynamicQuantizeLinear", {"x": 0 * normal(3, 7)}, outputs=3)
     yield Node("quantized as it comes, above 0", "DynamicQuantizeLinear", {"x": 1 + abs(normal(3, 7))}, outputs=3)
     for sizes in ([4, 11], [8, 2], [5, 7]):
         yield Node(f"center of {sizes}", "CenterCropPad", {"x": normal(5, 3, 7), "s": number(sizes)}, opset=18, constants=("s",), axes=[0, -1])
@@ -541,8 +542,8 @@ def strings():
         yield Node(f"strings joined, {title}", "StringConcat", {"x": x, "b": y}, opset=20)
         yield Node(f"strings compared, {title}", "Equal", {"x": x, "b": y[::-1]}, opset=19)
     for title, attributes in (("white space", {}), ("a sign", {"delimiter": "-"}), ("two signs", {"delimiter": "--"}), ("a sign, once", {"delimiter": "-", "maxsplit": 1})):
-        yield Node(f"strings split at {title}", "StringSplit", {"x": words[words != ""]}, opset=20, outputs=2, **attributes)
-        yield Node(f"a grid of strings split at {title}", "StringSplit", {"x": np.where(grid == "", "q", grid).astype(object)}, opset=20, outputs=2, **attributes)
+        yield Node(f"strings split at {title}", "StringSplit", {"x": words}, opset=20, outputs=2, **attributes)
+        yield Node(f"a grid of strings split at {title}", "StringSplit", {"x": grid}, opset=20, outputs=2, **attributes)
     for pattern in ("[a-z]+", "(?i)monday|x", r"\d*", ".*-.*", r"\w+ \w+", "ün.", ""):
         yield Node(f"strings that match {pattern}", "RegexFullMatch", {"x": grid}, opset=20, pattern=pattern)
     ascii = np.array([word for word in words if word.isascii()], object)

@@ -36,14 +36,14 @@ void visitDims(Region &region, function_ref<void(DimAttr, bool isSize)> visit) {
   });
   // The walker remembers what it has seen: an attribute that is met again is not visited again.
   for (BlockArgument argument : region.front().getArguments())
-    walker.walk(argument.getType());
+    walker.walk<WalkOrder::PreOrder>(argument.getType());
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
     isSize = false;
     for (NamedAttribute attribute : op->getAttrDictionary())
-      walker.walk(attribute.getValue());
+      walker.walk<WalkOrder::PreOrder>(attribute.getValue());
     isSize = true;
     for (Type type : op->getResultTypes())
-      walker.walk(type);
+      walker.walk<WalkOrder::PreOrder>(type);
   });
 }
 

@@ -297,15 +297,17 @@ static void importDFT(NodeImporter &n) {
   if (isInverse)
     x = n.emit<DivOp>(x, n.broadcastInDim(n.emitDim(length, elementOf(x)), vx::getDims(typeOf(x)), {}));
   result.back() = n.dim(isOneSided && isInverse ? 1 : 2);
-  for (int64_t d = 0; d + 1 < rank; ++d) {
-    if (axis && d == *axis)
-      result[d] = kept;
-    if (axis || kept == size)
-      continue;
-    // 1 where `d` is the axis, else 0.
-    DimAttr distance = maxDims(subDims(bound.axis, n.dim(d)), subDims(n.dim(d), bound.axis));
-    DimAttr isAxis = maxDims(n.dim(0), subDims(n.dim(1), distance));
-    result[d] = addDims(dims[d], mulDims(isAxis, subDims(kept, dims[d])));
+  if (axis) {
+    result[*axis] = kept;
+  } else if (kept != size) {
+    // Read back: as expressions each would be one of two sizes, and their product one of all choices.
+    Type i64 = n.builder.getI64Type();
+    Value sizes = n.emitList(ArrayRef<DimAttr>(dims).drop_back());
+    auto spread = [&](DimAttr number) { return n.broadcastInDim(n.emitDim(number, i64), vx::getDims(typeOf(sizes)), {}); };
+    Value isAxis =
+        n.emit<CompareOp>(ComparePredicate::eq, n.emitAs<IotaOp>(typeOf(sizes), 0), spread(bound.axis));
+    Dims bindings = n.bindElements(n.emit<SelectOp>(isAxis, spread(kept), sizes), n.proto.output(0) + ".shape");
+    llvm::copy(bindings, result.begin());
   }
   n.setOutput(0, n.cast(n.reshape(x, result), elementOf(input)));
 }

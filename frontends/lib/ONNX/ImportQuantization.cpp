@@ -237,7 +237,7 @@ static Value alignWithMatrix(NodeImporter &n, Value parameter, Value like, bool 
   if (own.size() == 1) {
     // A vector has a single row, or column.
     DimAttr count = dims.size() < 2 ? n.dim(1) : dims[dims.size() - (isLeft ? 2 : 1)];
-    n.require(ConstraintKind::equal, own[0], count);
+    n.require(ConstraintKind::repeat, own[0], count); // the call may give one number for all
     return isLeft && dims.size() >= 2 ? n.reshape(parameter, {own[0], n.dim(1)}) : parameter;
   }
   if (own.size() != dims.size())
