@@ -77,3 +77,71 @@ func.func @ranges(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32, #vx.enc<[m]
   %1 = vx.exp %y : tensor<?xf32, #vx.enc<[m]>>
   return %0, %1 : tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[m]>>
 }
+
+// -----
+
+// Where a slice begins is a parameter where there are many: the kernel knows the least, the greatest and what all are multiples of. What is the same in all of them
+// is none.
+// CHECK-LABEL: func.func @starts(
+// CHECK:         vx.dispatch @[[NAME:slice.*]](%{{.+}}) symbols [#vx.dim<8>]
+// CHECK:         vx.dispatch @[[NAME]](%{{.+}}) symbols [#vx.dim<0>]
+// CHECK:         vx.dispatch @[[NAME]](%{{.+}}) symbols [#vx.dim<24>]
+// CHECK:         vx.dispatch @[[NAME]](%{{.+}}) symbols [#vx.dim<16>]
+// CHECK:         vx.dispatch @[[NAME]](%{{.+}}) symbols [#vx.dim<40>]
+// CHECK:       vx.kernel @[[NAME]] "{{[0-9a-f]+}}" symbols ["s0"]
+// CHECK-SAME:    vx.symbol_ranges = array<i64: 0, 40, 8>
+// CHECK:         vx.slice %{{.+}} starts [#vx.dim<s0>, #vx.dim<3>]
+// CHECK-NOT:   vx.kernel
+vx.symbol "start0"
+func.func @starts(%x: tensor<48x64xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) {
+  %0 = vx.slice %x starts [#vx.dim<8>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  %1 = vx.slice %x starts [#vx.dim<0>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  %2 = vx.slice %x starts [#vx.dim<24>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  %3 = vx.slice %x starts [#vx.dim<16>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  %4 = vx.slice %x starts [#vx.dim<40>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  return %0, %1, %2, %3, %4 : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
+}
+
+// -----
+
+// Four are four.
+// CHECK-LABEL: func.func @few_starts(
+// CHECK-COUNT-4: vx.kernel @slice
+// CHECK-NOT:   vx.kernel
+func.func @few_starts(%x: tensor<48x64xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) {
+  %0 = vx.slice %x starts [#vx.dim<8>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  %1 = vx.slice %x starts [#vx.dim<0>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  %2 = vx.slice %x starts [#vx.dim<24>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  %3 = vx.slice %x starts [#vx.dim<16>, #vx.dim<3>] strides [1, 1] : tensor<48x64xf32> -> tensor<8x32xf32>
+  return %0, %1, %2, %3 : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
+}
+
+// -----
+
+// Sizes count from the least: windows over sizes that are all so much greater have one kernel.
+// CHECK-LABEL: func.func @shifted(
+// CHECK:         vx.dispatch @[[NAME:reduce_window.*]](%{{.+}}) symbols [#vx.dim<t + 1>]
+// CHECK:         vx.dispatch @[[NAME]](%{{.+}}) symbols [#vx.dim<t + 3>]
+// CHECK:       vx.kernel @[[NAME]] "{{[0-9a-f]+}}" symbols ["s0"]
+// CHECK:         vx.reduce_window max %{{.+}} : tensor<?xf32, #vx.enc<[s0 + 2]>>
+// CHECK-NOT:   vx.kernel
+vx.symbol "t"
+func.func @shifted(%x: tensor<?xf32, #vx.enc<[t + 3]>>, %y: tensor<?xf32, #vx.enc<[t + 5]>>)
+    -> (tensor<?xf32, #vx.enc<[t + 1]>>, tensor<?xf32, #vx.enc<[t + 3]>>) {
+  %0 = vx.reduce_window max %x window = [3] strides = [1] dilations = [1] pads = [0] x [0] : tensor<?xf32, #vx.enc<[t + 3]>>
+  %1 = vx.reduce_window max %y window = [3] strides = [1] dilations = [1] pads = [0] x [0] : tensor<?xf32, #vx.enc<[t + 5]>>
+  return %0, %1 : tensor<?xf32, #vx.enc<[t + 1]>>, tensor<?xf32, #vx.enc<[t + 3]>>
+}
+
+// -----
+
+// But not where another form of the symbol is there too.
+// CHECK-LABEL: func.func @both_forms(
+// CHECK:         vx.dispatch @{{.+}}(%{{.+}}) symbols [#vx.dim<t>]
+// CHECK:       vx.kernel @{{.+}} symbols ["s0"]
+// CHECK:         tensor<?x?xf32, #vx.enc<[s0 + 2, s0 * 2]>>
+vx.symbol "t"
+func.func @both_forms(%x: tensor<?x?xf32, #vx.enc<[t + 2, t * 2]>>) -> tensor<?x?xf32, #vx.enc<[t + 2, t * 2]>> {
+  %0 = vx.exp %x : tensor<?x?xf32, #vx.enc<[t + 2, t * 2]>>
+  return %0 : tensor<?x?xf32, #vx.enc<[t + 2, t * 2]>>
+}
