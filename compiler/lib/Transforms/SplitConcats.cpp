@@ -32,8 +32,7 @@ LogicalResult split(ConcatOp op) {
     size_t groups = llvm::divideCeil(pieces.size(), kMostPieces), size = llvm::divideCeil(pieces.size(), groups);
     SmallVector<Value> joined;
     for (ArrayRef<Value> rest = pieces; !rest.empty(); rest = rest.drop_front(std::min(size, rest.size())))
-      joined.push_back(rest.size() == 1 ? rest[0]
-                                        : g.emit<ConcatOp>(ValueRange(rest.take_front(size)), axis));
+      joined.push_back(rest.size() == 1 ? rest[0] : g.emit<ConcatOp>(ValueRange(rest.take_front(size)), axis));
     pieces = std::move(joined);
   }
   Value result = g.emit<ConcatOp>(ValueRange(pieces), axis);

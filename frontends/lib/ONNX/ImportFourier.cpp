@@ -303,9 +303,10 @@ static void importDFT(NodeImporter &n) {
     // Read back: as expressions each would be one of two sizes, and their product one of all choices.
     Type i64 = n.builder.getI64Type();
     Value sizes = n.emitList(ArrayRef<DimAttr>(dims).drop_back());
-    auto spread = [&](DimAttr number) { return n.broadcastInDim(n.emitDim(number, i64), vx::getDims(typeOf(sizes)), {}); };
-    Value isAxis =
-        n.emit<CompareOp>(ComparePredicate::eq, n.emitAs<IotaOp>(typeOf(sizes), 0), spread(bound.axis));
+    auto spread = [&](DimAttr number) {
+      return n.broadcastInDim(n.emitDim(number, i64), vx::getDims(typeOf(sizes)), {});
+    };
+    Value isAxis = n.emit<CompareOp>(ComparePredicate::eq, n.emitAs<IotaOp>(typeOf(sizes), 0), spread(bound.axis));
     Dims bindings = n.bindElements(n.emit<SelectOp>(isAxis, spread(kept), sizes), n.proto.output(0) + ".shape");
     llvm::copy(bindings, result.begin());
   }

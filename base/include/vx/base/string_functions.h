@@ -15,8 +15,8 @@ std::string toUpperCase(std::string_view text);
 std::string toLowerCase(std::string_view text);
 
 // The parts between occurrences of `delimiter`, from the left; where that is empty, between runs of white space, which
-// lead to no part at the ends. At most `limit` cuts, unless it is negative; the last part is the rest. An empty text has
-// no parts.
+// lead to no part at the ends. At most `limit` cuts, unless it is negative; the last part is the rest. An empty text
+// has no parts.
 std::vector<std::string_view> splitText(std::string_view text, std::string_view delimiter, int64_t limit);
 
 // The number that all of `text` spells: decimal digits with a sign, a point and an exponent, "NaN", "INF", "+INF" or
