@@ -50,7 +50,8 @@ struct Options {
     const std::pair<const char *, uint8_t vxc_options::*> flags[] = {
         {"strict_math", &vxc_options::strict_math},
         {"external_weights", &vxc_options::external_weights},
-        {"keep_gradients", &vxc_options::keep_gradients}};
+        {"keep_gradients", &vxc_options::keep_gradients},
+        {"strict", &vxc_options::strict}};
     const std::pair<const char *, double vxc_options::*> numbers[] = {{"clip_norm", &vxc_options::clip_norm},
                                                                       {"clip_value", &vxc_options::clip_value}};
     const std::pair<const char *, int64_t vxc_options::*> counts[] = {{"classes", &vxc_options::classes},

@@ -800,6 +800,23 @@ class Whole(unittest.TestCase):
         vx.Instance(self.digits, device="cuda:9")
         self.assertEqual(told, [])
 
+    def test_a_model_for_a_module(self):
+        model = os.path.join(DIGITS, "digits.onnx")
+        module = model.replace(".onnx", ".vxm")
+        with self.assertRaisesRegex(vx.Error, f"{model}: is an ONNX model and no vx module: compile it with 'vx-compile {model} -o {module}'"):
+            vx.Module(model)
+        with self.assertRaisesRegex(vx.Error, "is an ONNX model and no vx module: compile it with vx-compile, or vxc_compile_bytes"):
+            vx.Module(read(model))
+
+    def test_a_model_that_states_another_shape(self):
+        # ModelProto: an output 'y' of f32[3], which Relu makes of f32[2].
+        tensor = lambda name, size: b"\x0a\x01" + name + b"\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08" + bytes([size])
+        graph = b"\x0a\x0c\x0a\x01x\x12\x01y\x22\x04Relu\x12\x01g" + b"".join(bytes([tag, len(part)]) + part for tag, part in ((0x5a, tensor(b"x", 2)), (0x62, tensor(b"y", 3))))
+        model = b"\x08\x08\x3a" + bytes([len(graph)]) + graph + b"\x42\x02\x10\x11"
+        self.assertEqual(vx.Instance(vx.Module(vx.compile_bytes(model, targets="cpu")))(np.array([-1, 2], np.float32))["y"].tolist(), [0, 2])
+        with self.assertRaisesRegex(vx.CompileError, "output 'y': expects the shape that the graph states: want 'f32\\[3\\]', got 'f32\\[2\\]'; the model breaks"):
+            vx.compile_bytes(model, targets="cpu", strict=True)
+
     def test_codes(self):
         for call, kind, code in ((lambda: vx.Instance(self.module, device="cuda", fallback=False), vx.Error, "no_device"),
                                  (lambda: self.model.read_variable("nosuch"), vx.Error, "not_found"),
@@ -812,7 +829,7 @@ class Whole(unittest.TestCase):
             self.assertEqual((type(raised.exception), raised.exception.code), (kind, code))
             if code == "no_device":
                 self.assertEqual(json.loads(raised.exception.report)["refused"][0]["device"], "cuda")
-        for option in ({"precision": 1}, {"threads": -1}, {"dims": "batch=1"}, {"strict_math": "yes"}, {"clip_norm": "a"}, {"classes": 1.5}):
+        for option in ({"precision": 1}, {"threads": -1}, {"dims": "batch=1"}, {"strict_math": "yes"}, {"strict": 1}, {"clip_norm": "a"}, {"classes": 1.5}):
             with self.assertRaisesRegex(TypeError, f"option '{list(option)[0]}' does not take"):
                 vx.compile("a.onnx", "x.vxm", **option)
 

@@ -70,6 +70,13 @@ void checkDims(std::span<const vx_symbol_info> ofInstance, const vx_function_inf
 static void bindDefault(const vx_symbol_info &symbol, SymbolValues &values) {
   if (values.count(symbol.name))
     return;
+  // The name of several inputs whose sizes may differ: "n", "n'".
+  std::string name = symbol.name;
+  name.erase(name.find_last_not_of('\'') + 1);
+  if (const auto given = values.find(name); given != values.end()) {
+    values.emplace(symbol.name, given->second);
+    return;
+  }
   const int64_t least = std::max<int64_t>(symbol.min, 1);
   const int64_t multiple = std::max<int64_t>(symbol.multiple, 1);
   const int64_t rounded = (least + multiple - 1) / multiple * multiple;

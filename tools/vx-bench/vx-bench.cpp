@@ -1,6 +1,7 @@
 // vx-bench: times modules on devices, beside what the machine can do and beside a peer.
 #include "bench_options.h"
 #include "call_inputs.h"
+#include "compiled_model.h"
 #include "embed_bench.h"
 #include "infer_load.h"
 #include "load_module.h"
@@ -64,7 +65,8 @@ struct Options {
 
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   CLI::App app("Times functions of compiled modules.");
-  app.add_option("modules", options.modules, "Module files (.vxm)");
+  app.add_option("modules", options.modules,
+                 "Module files (.vxm), or models (.onnx, .mlir), which vx-compile compiles first");
 
   app.add_option("--device", options.devices, "Devices, e.g. cpu,vulkan; a refused one is an error")->group("Device");
   app.add_option("--threads", options.threads, "CPU thread counts, e.g. 1,2; 0: one per core")->group("Device");
@@ -185,6 +187,25 @@ static void addOurs(std::vector<Entry> &entries, const Options &options, const s
     }
 }
 
+// Makes modules of models, which peers take as they are. The result is what the modules end with.
+static std::vector<ModuleFile> compileModels(const char *tool, Options &options) {
+  std::vector<ModuleFile> made;
+  if (std::none_of(options.modules.begin(), options.modules.end(), isModelFile))
+    return made;
+  if (!options.peer.empty() && options.peerModels.empty())
+    for (const std::string &module : options.modules)
+      options.peerModels.push_back(fs::path(module).replace_extension(".onnx").string());
+  if (options.train)
+    throw usageError("--train: want modules that were compiled with --train, got '{}'",
+                     *std::find_if(options.modules.begin(), options.modules.end(), isModelFile));
+  for (std::string &module : options.modules)
+    if (isModelFile(module)) {
+      made.push_back(compileModelFile(tool, module, targetsOf(splitList(options.devices), /*fallsBack=*/false)));
+      module = made.back().path;
+    }
+  return made;
+}
+
 static std::string peerModel(const Options &options, size_t moduleIndex) {
   return options.peerModels.empty() ? fs::path(options.modules[moduleIndex]).replace_extension(".onnx").string()
                                     : options.peerModels[moduleIndex];
@@ -282,7 +303,11 @@ static int run(const char *name, int argc, char **argv) {
         for (const std::string &weights : peerWeightFiles(peerModel(options, i)))
           files.addInput("the weights of the peer's model", weights);
     }
+  for (const std::string &module : options.modules)
+    if (isModelFile(module))
+      files.addInput("the model", module);
   checkFiles(files);
+  const std::vector<ModuleFile> made = compileModels(name, options);
   for (const std::string &module : options.modules)
     (void)loadModule(module, files);
   std::optional<TemporaryFolder> scratch;

@@ -25,6 +25,7 @@ static constexpr const char *Examples = R"(
 Examples:
   Model:    vx-compile model.onnx --target=cpu,vulkan -o model.vxm
             vx-compile model.onnx --target=cpu --weights=external
+            vx-compile model.onnx --target=cpu --strict
             vx-compile all-MiniLM-L6-v2 --target=cpu -o minilm.vxm
   Targets:  vx-compile model.onnx --target=cpu --cpu=avx512,x86-64-v3
   Sizes:    vx-compile model.onnx --target=cpu --dim batch=1,32 --dim sequence=1..512
@@ -113,6 +114,7 @@ struct Options {
   std::vector<std::string> dims;
   std::string precision = "f32";
   bool strictMath = false;
+  bool strict = false;
   std::string gradient;
   std::string train, freeze, loss, optimizer, batchNorm, dropout, exported, init;
   double clipNorm = 0, clipValue = 0;
@@ -141,6 +143,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Model");
   app.add_option("--weights", options.weights, "inside the module, or external: a file beside it")
       ->check(oneOf({"inside", "external"}))
+      ->group("Model");
+
+  app.add_flag("--strict", options.strict,
+               "An ONNX file that states other shapes than its nodes have, or has its nodes out of order, is an error, "
+               "and not a warning or a note")
       ->group("Model");
 
   app.add_option("--target", options.targets, "Targets, of " + joinWords(built, "and"))->group("Targets");
@@ -307,6 +314,7 @@ static int run(const char *name, int argc, char **argv) {
   request.threads = options.threads;
   request.check_only = options.check;
   request.strict_math = options.strictMath;
+  request.strict = options.strict;
   request.gradient = options.gradient.empty() ? nullptr : options.gradient.c_str();
   auto orNull = [](const std::string &text) { return text.empty() ? nullptr : text.c_str(); };
   request.train = orNull(options.train);

@@ -27,7 +27,10 @@
 #include "vx/abi/version.h"
 #include "vx/base/command_files.h"
 #include "vx/base/printable.h"
+#include "vx/base/regular_file.h"
 #include "llvm/Support/CommandLine.h"
+
+#include <unistd.h>
 
 int main(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
@@ -65,6 +68,17 @@ int main(int argc, char **argv) {
     return nullptr;
   });
   const auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "vx modular optimizer driver\n", registry);
+  // To open a pipe that nobody writes takes for ever; one that is open already, as of <(command), ends.
+  if (input != "-" && !vx::descriptorOf(input)) {
+    vx::FileError reason;
+    const int file = vx::openRegularFile(input, reason);
+    if (file < 0 && reason.number == 0) {
+      llvm::errs() << "vx-opt: error: the input '" << vx::printable(input) << "' " << reason.text << "\n";
+      return 2;
+    }
+    if (file >= 0)
+      ::close(file);
+  }
   if (input != "-" && output != "-") {
     vx::CommandFiles files;
     files.addInput("the input", input);

@@ -1,6 +1,7 @@
 // vx-run: runs a function of a module once and shows what came out.
 #include "call_inputs.h"
 #include "command_line.h"
+#include "compiled_model.h"
 #include "device_comparison.h"
 #include "device_fallback.h"
 #include "file_checks.h"
@@ -10,8 +11,6 @@
 #include "output_file.h"
 #include "print_devices.h"
 #include "reference_comparison.h"
-#include "sibling_tool.h"
-#include "temporary_folder.h"
 #include "tensor_file.h"
 #include "tensor_text.h"
 
@@ -32,6 +31,7 @@ static constexpr const char *Examples = R"(
 Examples:
   Device:   vx-run model.vxm --device=vulkan:0 --no-fallback
             vx-run --list-devices --json
+            vx-run model.onnx --device=cpu
   Inputs:   vx-run model.vxm --input image=@digit.npy --input scale=f32[1]:ones
             vx-run model.vxm --dim batch=8 --seed 7
             vx-run decoder.vxm --alias --output present=@present.npy
@@ -89,11 +89,10 @@ double millisecondsSince(Clock::time_point begin) {
 
 static constexpr uint64_t PrintLimit = 1000;
 
-static bool isModel(const std::string &path) { return path.ends_with(".onnx") || path.ends_with(".mlir"); }
-
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   CLI::App app("Runs a function of a compiled module.");
-  app.add_option("module", options.module, "The module file (.vxm)");
+  app.add_option("module", options.module,
+                 "The module file (.vxm), or a model (.onnx, .mlir), which vx-compile compiles first");
 
   app.add_option("--device", options.device, "auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null")->group("Device");
   app.add_flag("--no-fallback", options.noFallback, "A refused device is an error (exit 4)")->group("Device");
@@ -141,7 +140,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
 
   app.add_option("--compare", options.compare,
                  "Two devices, or one and 'reference', e.g. cpu,vulkan: run on both, and name the first kernel whose "
-                 "results differ (exit 1). In the place of the module it takes a model (.onnx, .mlir), and compiles it")
+                 "results differ (exit 1)")
       ->group("Compare");
   app.add_option("--model", options.model, "With 'reference' and --bisect: the model that the module was made of")
       ->group("Compare");
@@ -201,12 +200,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   const bool hasReference = options.compare.starts_with("reference,") || options.compare.ends_with(",reference");
   if (options.compare.empty() && (options.bisect || !options.model.empty()))
     throw usageError("--bisect and --model go with --compare");
-  if ((hasReference || options.bisect) && !isModel(options.module) && options.model.empty())
+  if ((hasReference || options.bisect) && !isModelFile(options.module) && options.model.empty())
     throw usageError("{} wants the model: in the place of the module, or beside it with --model, got '{}' alone",
                      hasReference ? "--compare with 'reference'" : "--bisect", options.module);
   if (!hasReference && !options.bisect && !options.model.empty())
     throw usageError("--model goes with --bisect, or --compare of a device and 'reference'");
-  if (!options.model.empty() && isModel(options.module))
+  if (!options.model.empty() && isModelFile(options.module))
     throw usageError("--model goes with a module, got '{}'", options.module);
   return true;
 }
@@ -324,16 +323,15 @@ private:
 
 } // namespace
 
-// A model of the command line as a module in `folder`, for the devices that are compared.
-static std::string compileModel(const Options &options, const std::filesystem::path &folder) {
-  std::string targets;
-  for (const std::string &device : splitList(options.compare))
-    if (const std::string target = targetOf(device);
-        device != "reference" && ("," + targets + ",").find("," + target + ",") == std::string::npos)
-      targets += (targets.empty() ? "" : ",") + target;
-  const std::string path = folder / (std::filesystem::path(options.module).stem().string() + ".vxm");
-  runSiblingTool(options.compiler, {options.module, "--target=" + targets, "-o", path});
-  return path;
+// The module of the command line, which is made first where it is a model. `made` is what it ends with.
+static std::string moduleFile(const char *tool, const Options &options, ModuleFile &made) {
+  if (!isModelFile(options.module))
+    return options.module;
+  const bool compares = !options.compare.empty();
+  std::vector<std::string> devices = compares ? splitList(options.compare) : std::vector{options.device};
+  std::erase(devices, "reference");
+  made = compileModelFile(tool, options.module, targetsOf(devices, !compares && !options.noFallback), options.compiler);
+  return made.path;
 }
 
 // The exit code: 1 when the devices differ.
@@ -433,10 +431,12 @@ static int run(const char *name, int argc, char **argv) {
   if (!options.trace.empty())
     commandFiles.addOutput("the trace", options.trace, CommandFiles::Kind::RegularFileOrStream);
   commandFiles.addStandardOutput();
-  std::optional<TemporaryFolder> compiled;
-  if (!options.compare.empty() && isModel(options.module))
-    compiled.emplace("vx-run");
-  const vx::Module module = loadModule(compiled ? compileModel(options, compiled->path) : options.module, commandFiles);
+  if (isModelFile(options.module)) {
+    commandFiles.addInput("the model", options.module);
+    checkFiles(commandFiles);
+  }
+  ModuleFile made;
+  const vx::Module module = loadModule(moduleFile(name, options, made), commandFiles);
   if (options.verify)
     module.verify();
   const double loadTime = millisecondsSince(loadBegin);

@@ -239,6 +239,7 @@ vxc_result CompilerCall::parseExport() {
 
 ImportOptions CompilerCall::importOptions() const {
   ImportOptions result;
+  result.strict = options.strict;
   result.keepSource = compilation.training && hasExport && compilation.stopAfter == Phase::Module;
   result.trains = compilation.training.has_value();
   if (result.trains && options.batch_norm)
@@ -327,7 +328,11 @@ OwningOpRef<ModuleOp> CompilerCall::checkImport(OwningOpRef<ModuleOp> module, co
     report.print(os);
     say(VXC_ERROR, StringRef(text).rtrim().str());
     refused.issues = report.issues;
+    return module;
   }
+  for (const ImportNote &note : report.notes)
+    say(note.kind == ImportNote::Kind::Warning ? VXC_WARNING : VXC_NOTE,
+        printableLine(report.file) + ": " + note.str());
   return module;
 }
 
@@ -339,6 +344,8 @@ void CompilerCall::printRefusals(StringRef modelName) {
   for (const ImportIssueGroup &group : refused.groups()) {
     json::Object reason{{"kind", group.first.kind == ImportIssue::Kind::Unsupported ? "unsupported" : "invalid"},
                         {"reason", json::fixUTF8(group.first.reason)}};
+    if (!group.first.advice.empty())
+      reason["advice"] = json::fixUTF8(group.first.advice);
     if (!group.first.opType.empty()) {
       reason["op"] = json::fixUTF8(group.first.opType);
       reason["domain"] = json::fixUTF8(group.first.domain);
@@ -545,6 +552,7 @@ vxc_result CompilerCall::runBuilt(const Built &built, const char *outputPath, st
                                {"init", options.init != nullptr},
                                {"memory", options.memory != 0},
                                {"planned_batch", options.planned_batch != 0},
+                               {"strict", options.strict != 0},
                                {"data_folder", options.data_folder != nullptr}})
     if (isGiven)
       return fail(VXC_USAGE, "option '" + std::string(name) + "' is for models of files; a graph says what trains it");

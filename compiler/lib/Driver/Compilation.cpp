@@ -114,7 +114,32 @@ LogicalResult reportUnknownDim(ModuleOp module, StringRef name) {
 
 } // namespace
 
+/// A name of several inputs whose sizes may differ stands for all of them: "n", "n'", "n''". What is given for one of
+/// them by itself counts for that one.
+static void addNamesakes(ModuleOp module, std::vector<DimOption> &dims) {
+  llvm::StringSet<> given;
+  for (const DimOption &dim : dims)
+    given.insert(dim.name);
+  for (size_t i = 0, count = dims.size(); i < count; ++i) {
+    dims[i].namesakes.clear();
+    for (auto symbol : module.getOps<SymbolOp>()) {
+      StringRef rest = symbol.getName();
+      if (!rest.consume_front(dims[i].name) || rest.empty() || rest.find_first_not_of('\'') != StringRef::npos ||
+          symbol.getDataDependent() || given.contains(symbol.getName()))
+        continue;
+      dims[i].namesakes.push_back(symbol.getName().str());
+      if (dims[i].values.size() > 1)
+        continue; // a version has one size for all of them
+      DimOption own = dims[i];
+      own.name = symbol.getName().str();
+      own.namesakes.clear();
+      dims.push_back(std::move(own));
+    }
+  }
+}
+
 Outcome Compilation::applyRanges(ModuleOp module) {
+  addNamesakes(module, options.dims);
   for (const DimOption &dim : options.dims) {
     SymbolOp symbol = lookupSymbol(module, dim.name);
     if (!symbol || symbol.getDataDependent()) {
@@ -227,6 +252,8 @@ Outcome Compilation::optimise(ModuleOp general, std::vector<Bucket> &buckets) {
       for (int64_t value : dim.values) {
         extended.push_back(combination);
         extended.back().emplace_back(dim.name, value);
+        for (const std::string &namesake : dim.namesakes)
+          extended.back().emplace_back(namesake, value);
       }
     combinations = std::move(extended);
   }

@@ -1,66 +1,97 @@
 #include "ChooseBranches.h"
 
+#include "NodeOrder.h"
+
 using namespace mlir;
 
 namespace vx::onnx {
+
+Decider findUndecided(ArrayRef<ModelImporter::Failure> failures) {
+  Decider undecided;
+  for (const ModelImporter::Failure &failure : failures) {
+    if (failure.undecided) {
+      undecided = undecided ? undecided : failure.undecided;
+      continue;
+    }
+    // In branches that are reached whatever an undecided If takes, the failure stays.
+    auto mayChange = [&](const ModelImporter::Failure &other) {
+      return other.undecided && BranchPath::isInside(failure.path, other.undecided.path);
+    };
+    if (llvm::none_of(failures, mayChange))
+      return {};
+  }
+  return undecided;
+}
 
 namespace {
 
 class Search {
 public:
-  using Import =
-      llvm::function_ref<OwningOpRef<ModuleOp>(const BranchChoices &, ImportReport &, const NodeProto *&undecided)>;
+  using Import = llvm::function_ref<OwningOpRef<ModuleOp>(const BranchChoices &, ImportReport &, Decider &undecided)>;
 
   explicit Search(Import import) : import(import) {}
 
   OwningOpRef<ModuleOp> run(ImportReport &report) {
-    const NodeProto *undecided = nullptr;
-    OwningOpRef<ModuleOp> module = import(choices, report, undecided);
-    if (module || !undecided || choices.contains(undecided) || ++decided > kMostDecided)
+    OwningOpRef<ModuleOp> module = search(report);
+    if (!isExhausted)
       return module;
-    auto attempt = [&](BranchChoice choice, ImportReport &issues) {
-      choices[undecided] = choice;
-      OwningOpRef<ModuleOp> result = run(issues);
-      choices.erase(undecided);
-      return result;
-    };
-    ImportReport ofThen, ofElse;
-    module = attempt(BranchChoice::then, ofThen);
-    OwningOpRef<ModuleOp> other = attempt(BranchChoice::otherwise, ofElse);
-    if (!module && !other)
-      return {};
-    report.issues.clear();
-    if (!module || !other)
-      return module ? std::move(module) : std::move(other);
-    return attempt(BranchChoice::continued, report);
+    // What was found until then may be less than what the model can do.
+    ImportIssue issue;
+    issue.kind = ImportIssue::Kind::Unsupported;
+    issue.reason = "expects at most " + std::to_string(mostDecided) +
+                   " choices between branches that give tensors of two ranks, and there are more";
+    issue.advice = describeAdvice(Advice::FixSizes, "", "", 0);
+    report.issues = {std::move(issue)};
+    return {};
   }
 
 private:
-  /// Nodes that are tried both ways, in all: each doubles the imports.
-  static constexpr unsigned kMostDecided = 32;
+  OwningOpRef<ModuleOp> search(ImportReport &report) {
+    Decider undecided;
+    OwningOpRef<ModuleOp> module = import(choices, report, undecided);
+    if (module || !undecided || choices.contains(undecided) || isExhausted)
+      return module;
+    isExhausted = ++decided > mostDecided;
+    auto attempt = [&](BranchChoice choice, ImportReport &issues) {
+      issues.file = report.file;
+      choices[undecided] = choice;
+      OwningOpRef<ModuleOp> result = search(issues);
+      choices.erase(undecided);
+      return result;
+    };
+    ImportReport ofBoth, ofThen, ofElse;
+    if ((module = attempt(BranchChoice::continued, ofBoth)))
+      return accept(std::move(module), report, ofBoth);
+    module = attempt(BranchChoice::then, ofThen);
+    OwningOpRef<ModuleOp> other = attempt(BranchChoice::otherwise, ofElse);
+    if (module && other) { // but what leaves the graph has two ranks
+      report.issues = std::move(ofBoth.issues);
+      return {};
+    }
+    if (module)
+      return accept(std::move(module), report, ofThen);
+    return other ? accept(std::move(other), report, ofElse) : OwningOpRef<ModuleOp>();
+  }
+
+  static OwningOpRef<ModuleOp> accept(OwningOpRef<ModuleOp> module, ImportReport &report, ImportReport &found) {
+    report.issues.clear();
+    report.notes = std::move(found.notes);
+    return module;
+  }
+
+  /// Ifs that are tried in all ways, in all: each has up to three more imports made.
+  static constexpr unsigned mostDecided = 64;
 
   Import import;
   BranchChoices choices;
   unsigned decided = 0;
+  bool isExhausted = false;
 };
 
 } // namespace
 
 OwningOpRef<ModuleOp> importChoosingBranches(Search::Import import, ImportReport &report) {
   return Search(import).run(report);
-}
-
-/// Adds the names that a node reads, also in its graphs.
-static void collectReads(const NodeProto &node, llvm::StringSet<> &reads) {
-  for (const std::string &input : node.input())
-    reads.insert(input);
-  for (const AttributeProto &attribute : node.attribute())
-    if (attribute.has_g()) {
-      for (const NodeProto &inner : attribute.g().node())
-        collectReads(inner, reads);
-      for (const ValueInfoProto &output : attribute.g().output())
-        reads.insert(output.name());
-    }
 }
 
 Continuation takeContinuation(NodeImporter &n) {
@@ -75,9 +106,9 @@ Continuation takeContinuation(NodeImporter &n) {
   make(n.proto);
   auto at = llvm::find_if(scope.nodes, [&](const NumberedNode &node) { return node.proto == &n.proto; });
   for (const NumberedNode &node : llvm::make_range(std::next(at), scope.nodes.end())) {
-    llvm::StringSet<> reads;
+    ReadNames reads;
     collectReads(*node.proto, reads);
-    if (llvm::any_of(reads.keys(), [&](StringRef name) { return made.contains(name); })) {
+    if (llvm::any_of(reads, [&](StringRef name) { return made.contains(name); })) {
       make(*node.proto);
       rest.nodes.push_back(node);
     } else {

@@ -7,15 +7,18 @@
 
 namespace vx::onnx {
 
-/// Imports a model. Where that fails at a node that takes one rank only, each branch of the If that decides about the
-/// rank is tried alone: if the import succeeds with one of them, the call is to take that one, which the program
-/// checks. With both, what depends on the If becomes part of both branches, and only what leaves the graph is to be of
-/// one rank. With none, the report has the issues of the import without such a choice. `import` makes one attempt.
-mlir::OwningOpRef<mlir::ModuleOp> importChoosingBranches(
-    llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(const BranchChoices &choices, ImportReport &report,
-                                                         const NodeProto *&undecided)>
-        import,
-    ImportReport &report);
+/// Imports a model. Where that fails at a node that takes one rank only, what depends on the If that decides about the
+/// rank becomes part of both of its branches, and only what leaves the graph is to be of one rank. If the import
+/// succeeds with one of the branches alone, the call is to take that one, which the program checks. With none, the
+/// report has the issues of the import without such a choice. `import` makes one attempt.
+mlir::OwningOpRef<mlir::ModuleOp>
+importChoosingBranches(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(const BranchChoices &choices,
+                                                                            ImportReport &report, Decider &undecided)>
+                           import,
+                       ImportReport &report);
+
+/// An If of which the branches are to be chosen, after an import that failed. None where no choice lets it succeed.
+Decider findUndecided(llvm::ArrayRef<ModelImporter::Failure> failures);
 
 /// Has the call check that the node, an If, takes this branch.
 void requireBranch(NodeImporter &n, bool isThen);

@@ -181,8 +181,8 @@ private:
       ++votes[leaf];
     int64_t most = *llvm::max_element(votes), all = trees.votingLeaves.size();
     if (most > 1 && trees.leaves > (64 * all + (1 << 20)) / most)
-      throwUnsupported("expects leaves of about as many votes, got one of " + Twine(most) + " among " + Twine(all) +
-                       " votes of " + Twine(trees.leaves) + " leaves");
+      throwUnsupported(Advice::SplitModel, "expects leaves of about as many votes, got one of " + Twine(most) +
+                                               " among " + Twine(all) + " votes of " + Twine(trees.leaves) + " leaves");
     APFloat none = APFloat::getZero(cast<FloatType>(elementType).getFloatSemantics());
     SmallVector<APFloat> weights(trees.leaves * most, none);
     SmallVector<int64_t> targets(trees.leaves * most, -1), used(trees.leaves, 0);

@@ -20,9 +20,14 @@ int64_t countNodes(DimAttr dim, int64_t limit) {
   return count;
 }
 
+[[noreturn]] static void throwTooLong() {
+  throwTooLong("expects sizes whose expressions have at most " + Twine(maxExpressionNodes) +
+               " names, numbers and operations together, got a longer one");
+}
+
 static void checkExpression(DimAttr dim) {
   if (countNodes(dim, maxExpressionNodes) > maxExpressionNodes)
-    throwTooLong("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
+    throwTooLong();
 }
 
 static int64_t countTerms(DimAttr dim) { return dim.getKind() == DimKind::Sum ? dim.getOperands().size() : 1; }
@@ -64,7 +69,8 @@ void checkTensorSizes(ArrayRef<DimAttr> dims) {
     if (std::optional<int64_t> size = dim ? dim.asConstant() : std::nullopt; size && *size < 0)
       throwInvalid("expects sizes of at least 0, got " + Twine(*size) + " as dimension " + Twine(index));
   if (static_cast<int64_t>(dims.size()) > maxRank)
-    throwUnsupported("expects tensors of at most " + Twine(maxRank) + " dimensions, got " + Twine(dims.size()));
+    throwUnsupported(Advice::SplitModel,
+                     "expects tensors of at most " + Twine(maxRank) + " dimensions, got " + Twine(dims.size()));
   int64_t elements = 1, terms = 1;
   for (auto [index, dim] : llvm::enumerate(dims)) {
     if (!dim)
@@ -73,7 +79,7 @@ void checkTensorSizes(ArrayRef<DimAttr> dims) {
     // The element count of a tensor is the product of its sizes: keep that writable too.
     terms *= countTerms(dim);
     if (terms > 4 * maxExpressionNodes)
-      throwTooLong("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
+      throwTooLong();
     std::optional<int64_t> size = dim.asConstant();
     if (size && *size > 0 && llvm::MulOverflow(elements, *size, elements))
       elements = maxElements + 1;

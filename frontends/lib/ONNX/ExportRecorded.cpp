@@ -26,7 +26,7 @@ public:
   /// Throws ImportError where ONNX has no op.
   void run(ModelProto &model, OnnxSource &source, int64_t opset) {
     if (!function.stored.empty())
-      throwUnsupported("it stores variable '" + function.stored.front().first.getSymName() +
+      throwNotExported("it stores variable '" + function.stored.front().first.getSymName() +
                        "', and models of ONNX have no variables that they change");
     OperatorSetIdProto *version = model.add_opset_import();
     version->set_domain("");
@@ -62,7 +62,7 @@ private:
     for (NodeProto &node : *graph.mutable_node()) {
       const bool isOwn = node.domain() == builderDomain;
       if (isOwn && node.op_type() == "Loss")
-        throwUnsupported("it computes a loss ('" + node.name() + "')");
+        throwNotExported("it computes a loss ('" + node.name() + "')");
       if (isOwn && node.op_type() == "Pick") {
         addPick(kept, node);
         continue;
@@ -188,7 +188,7 @@ private:
       if (!reads.contains(own))
         continue;
       if (variable.getRole() != VariableRole::parameter && variable.getRole() != VariableRole::statistic)
-        throwUnsupported("it reads variable '" + variable.getSymName() +
+        throwNotExported("it reads variable '" + variable.getSymName() +
                          "', which is no parameter: models of ONNX have no variables");
       std::string name = variable.getSymName().str();
       for (unsigned number = 1; function.names.contains(name); ++number)

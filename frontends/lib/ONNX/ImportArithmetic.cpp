@@ -462,7 +462,7 @@ static void importIdentity(NodeImporter &n) {
 /// Whether the file has the node drop elements, and not for a training step to decide.
 static bool dropsByItself(NodeImporter &n) {
   if (n.version < 7 && !n.getFlag("is_test", false) && n.wantsOutput(1))
-    throwUnsupported("dropout in training is not imported");
+    throwUnsupported(Advice::ExportForInference, "dropout in training is not imported");
   if (!n.hasInput(2))
     return false;
   std::optional<Dims> isTraining = n.getContents(2);
@@ -478,7 +478,8 @@ static bool dropsAtRunTime(NodeImporter &n) {
 
 static Value getDropoutKey(NodeImporter &n) {
   if (!n.hasAttribute("seed"))
-    throwUnsupported("dropout in training draws random numbers: want an attribute 'seed', or a model that is "
+    throwUnsupported(Advice::ExportForInference,
+                     "dropout in training draws random numbers: want an attribute 'seed', or a model that is "
                      "trained (--train)");
   return n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, n.builder.getI64Type()), n.getInt("seed")));
 }
@@ -521,8 +522,9 @@ static double getDropoutRatio(NodeImporter &n) {
   else if (n.hasInput(1)) {
     std::optional<SmallVector<double>> numbers = n.getConstantNumbers(1);
     if (!numbers || numbers->size() != 1)
-      throwUnsupported("expects 'ratio' to be one constant where elements are dropped, got " +
-                       describe(n.getTensorType(1)));
+      throwUnsupported(Advice::ExportForInference,
+                       "expects 'ratio' to be one constant where elements are dropped, got " +
+                           describe(n.getTensorType(1)));
     ratio = numbers->front();
   }
   if (!(ratio >= 0 && ratio < 1))

@@ -43,7 +43,7 @@ static void importConstant(NodeImporter &n) {
     return n.setOutput(0, emitStrings(n, texts, {int64_t(texts.size())}));
   }
   if (n.hasAttribute("sparse_value"))
-    throwUnsupported("sparse constants are not imported");
+    throwUnsupported(Advice::StoreDense, "sparse constants are not imported");
   throwInvalid("expects a constant with a value, got none");
 }
 
@@ -137,7 +137,7 @@ static void importRange(NodeImporter &n) {
   if (step && *step != 0) {
     DimAttr distance = *step > 0 ? subDims((*limit)[0], (*start)[0]) : subDims((*start)[0], (*limit)[0]);
     if (*step == INT64_MIN)
-      throwUnsupported("expects a 'delta' above " + Twine(INT64_MIN));
+      throwUnsupported(Advice::ChangeSetting, "expects a 'delta' above " + Twine(INT64_MIN));
     count = maxDims(ceilDivDims(distance, n.dim(std::abs(*step))), n.dim(0));
     if (std::optional<int64_t> size = count.asConstant(); size && *size <= int64_t(maxContents)) {
       Dims contents;

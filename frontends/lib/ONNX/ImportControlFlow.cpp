@@ -85,16 +85,21 @@ static void importIf(NodeImporter &n) {
   if (known && known->size() == 1)
     return importBranchInline(n, (*known)[0].asConstant() == 0 ? elseGraph : thenGraph);
 
-  auto choice = n.model.choices.find(&n.proto);
+  Value condition = n.reshape(n.getTensor(0), {});
+  if (!elementOf(condition).isInteger(1))
+    throwInvalid("expects a bool as input 0, got " + describe(condition.getType()));
+  if (std::optional<bool> holds = n.model.facts.find(condition))
+    return importBranchInline(n, *holds ? thenGraph : elseGraph);
+
+  const Decider self = {&n.proto, n.model.path};
+  auto choice = n.model.choices.find(self);
   bool isContinued = choice != n.model.choices.end() && choice->second == BranchChoice::continued;
   if (choice != n.model.choices.end() && !isContinued) {
     bool isThen = choice->second == BranchChoice::then;
     requireBranch(n, isThen);
+    n.model.facts.add(condition, isThen);
     return importBranchInline(n, isThen ? thenGraph : elseGraph);
   }
-  Value condition = n.reshape(n.getTensor(0), {});
-  if (!elementOf(condition).isInteger(1))
-    throwInvalid("expects a bool as input 0, got " + describe(condition.getType()));
   size_t mark = n.model.markSymbols();
   Continuation rest;
   if (isContinued)
@@ -103,6 +108,10 @@ static void importIf(NodeImporter &n) {
   SmallVector<SmallVector<Type>> types;
   for (const GraphProto *graph : {&thenGraph, &elseGraph}) {
     Subgraph branch(n.model, /*isInline=*/false);
+    const bool isThen = graph == &thenGraph;
+    n.model.facts.add(condition, isThen);
+    if (isContinued)
+      n.model.path = n.model.paths->enter(n.model.path, n.proto, isThen);
     branch.import(*graph);
     SmallVector<Value> values;
     if (isContinued) {
@@ -142,7 +151,7 @@ static void importIf(NodeImporter &n) {
     Entry entry{result.getType(), n.location};
     entry.value = result;
     entry.leastRank = leastRanks[index];
-    entry.decidedBy = &n.proto;
+    entry.decidedBy = self;
     if (isContinued)
       n.model.define(rest.outputs[index], std::move(entry));
     else
@@ -153,6 +162,7 @@ static void importIf(NodeImporter &n) {
       continue;
     Entry entry{Type(), n.location};
     entry.unavailable = "'" + name + "' is known in the branches alone";
+    entry.whenUnavailable = Advice::FixSizes;
     n.model.define(name, std::move(entry));
   }
 }
@@ -211,8 +221,8 @@ static bool widen(NodeImporter &n, Carried &carried, Type yielded,
     throwInvalid("expects carried value '" + carried.name + "' to keep its type: want " + describe(carried.type) +
                  ", got " + describe(yielded));
   if (have.getRank() != want.getRank())
-    throwUnsupported("expects carried value '" + carried.name + "' to keep its rank: want " + describe(have) +
-                     ", got " + describe(want));
+    throwUnsupported(Advice::FixSizes, "expects carried value '" + carried.name + "' to keep its rank: want " +
+                                           describe(have) + ", got " + describe(want));
   bool changed = false;
   for (int64_t i = 0; i < have.getRank(); ++i)
     if (!carried.changes[i] && getDim(have, i) != getDim(want, i)) {

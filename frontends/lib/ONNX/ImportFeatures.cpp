@@ -280,6 +280,35 @@ static void importFeatureVectorizer(NodeImporter &n) {
   n.setOutput(0, n.emit<ConcatOp>(parts, 1));
 }
 
+/// The runtime has no maps: what would be in the maps of the rows stays a row of a tensor, as exporters write it that
+/// are told so.
+static void importZipMap(NodeImporter &n) {
+  DenseElementsAttr labels = readClassLabels(n, "classlabels_int64s");
+  Entry entry = n.getEntry(0);
+  Dims dims = vx::getDims(n.getTensorType(0));
+  if (dims.empty() || dims.size() > 2 || !mayBeEqual(dims.back(), n.dim(labels.getNumElements())))
+    throwInvalid("expects a number for each of " + Twine(labels.getNumElements()) + " labels in each row, got " +
+                 describe(entry.type));
+  n.require(ConstraintKind::equal, dims.back(), n.dim(labels.getNumElements()));
+  std::string order;
+  constexpr int64_t mostListed = 8;
+  for (int64_t index = 0; index < std::min(labels.getNumElements(), mostListed); ++index) {
+    order += index > 0 ? ", " : "";
+    if (isString(labels.getElementType()))
+      order += "'" + labels.getValues<StringRef>()[index].str() + "'";
+    else
+      order += std::to_string(labels.getValues<int64_t>()[index]);
+  }
+  if (labels.getNumElements() > mostListed)
+    order += ", ...";
+  n.model.addNote(ImportNote::Kind::Note, "",
+                  "node '" + n.label + "' (ZipMap): there are no maps, so '" + n.proto.output(0) +
+                      "' is a tensor with a column for each label, in the order " + order +
+                      ", as models have it that are exported with zipmap=False");
+  entry.standsForMaps = true;
+  n.setEntry(0, std::move(entry));
+}
+
 static constexpr OpTableEntry featuresTable[] = {
     {"ArrayFeatureExtractor", 1, newestMlOpset, importArrayFeatureExtractor},
     {"Binarizer", 1, newestMlOpset, importBinarizer},
@@ -291,6 +320,7 @@ static constexpr OpTableEntry featuresTable[] = {
     {"Normalizer", 1, newestMlOpset, importNormalizer},
     {"OneHotEncoder", 1, newestMlOpset, importOneHotEncoder},
     {"Scaler", 1, newestMlOpset, importScaler},
+    {"ZipMap", 1, newestMlOpset, importZipMap},
 };
 const llvm::ArrayRef<OpTableEntry> featuresOps = featuresTable;
 

@@ -45,7 +45,7 @@ static int64_t getTupleSize(NodeImporter &n, int64_t first, std::optional<int64_
   if (!size)
     size = otherwise;
   if (!size || *size < 1 || *size > most)
-    throwUnsupported("expects tuples of 1 to " + Twine(most) + " indices, got " + describe(indices));
+    throwUnsupported(Advice::FixSizes, "expects tuples of 1 to " + Twine(most) + " indices, got " + describe(indices));
   return *size;
 }
 

@@ -26,7 +26,7 @@ static void importLogSoftmax(NodeImporter &n) { importSoftmaxAs(n, true); }
 static APFloat getEpsilon(NodeImporter &n) {
   float epsilon = n.getFloat("epsilon", 1e-5f);
   if (!std::isfinite(epsilon) || epsilon < 0)
-    throwUnsupported("expects 'epsilon' to be at least 0, got " + std::to_string(epsilon));
+    throwUnsupported(Advice::ChangeSetting, "expects 'epsilon' to be at least 0, got " + std::to_string(epsilon));
   return APFloat(epsilon);
 }
 
@@ -121,7 +121,7 @@ static void importBatchNormalization(NodeImporter &n) {
   const ImportOptions &options = n.model.options;
   bool fileTrains = n.version >= 14 && n.getFlag("training_mode", false);
   if (n.version < 9 && !n.getFlag("spatial", true))
-    throwUnsupported("statistics for each element ('spatial' = 0) are not imported");
+    throwUnsupported(Advice::ChangeSetting, "statistics for each element ('spatial' = 0) are not imported");
   checkChannels(n, 1, 4);
   Value input = n.getTensor(0), scale = n.getTensor(1), bias = n.getTensor(2);
   Value variance = n.getTensor(4), mean = n.getTensor(3);

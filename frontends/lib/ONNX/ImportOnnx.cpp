@@ -1,7 +1,9 @@
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 
+#include "Advice.h"
 #include "ChooseBranches.h"
 #include "ExternalFiles.h"
+#include "google/protobuf/io/coded_stream.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -12,13 +14,17 @@ using namespace mlir;
 namespace vx {
 
 std::string ImportIssue::str() const {
+  const std::string end = advice.empty() ? "" : "; " + advice;
   if (node.empty())
-    return escapeControlCharacters(reason);
+    return escapeControlCharacters(reason + end);
   std::string text = "node '" + node + "' (" + opType + ", " + domain;
   if (version > 0)
     text += " " + std::to_string(version);
-  return escapeControlCharacters(text + ")" + (kind == Kind::Unsupported ? " is not supported: " : ": ") + reason);
+  return escapeControlCharacters(text + ")" + (kind == Kind::Unsupported ? " is not supported: " : ": ") + reason +
+                                 end);
 }
+
+std::string ImportNote::str() const { return escapeControlCharacters(text) + describeMore(places); }
 
 std::string describeMore(ArrayRef<std::string> places) {
   constexpr size_t shown = 4;
@@ -59,7 +65,9 @@ std::vector<ImportIssueGroup> ImportReport::groups() const {
 void ImportReport::print(llvm::raw_ostream &os) const {
   size_t unsupported = 0;
   for (const ImportIssueGroup &group : groups()) {
-    os << escapeControlCharacters(file) << ": " << group.first.str() << describeMore(group.places) << "\n";
+    ImportIssue first = group.first;
+    first.reason += describeMore(group.places);
+    os << escapeControlCharacters(file) << ": " << first.str() << "\n";
     if (group.first.kind == ImportIssue::Kind::Unsupported && !group.first.node.empty())
       unsupported += group.places.size();
   }
@@ -68,11 +76,22 @@ void ImportReport::print(llvm::raw_ostream &os) const {
        << " not supported\n";
 }
 
-static void addInvalid(ImportReport &report, std::string reason) {
+static void addInvalid(ImportReport &report, std::string reason, onnx::Advice advice = onnx::Advice::GiveModel) {
   ImportIssue issue;
   issue.kind = ImportIssue::Kind::Invalid;
   issue.reason = std::move(reason);
+  issue.advice = onnx::describeAdvice(advice, "", "", 0);
   report.issues.push_back(std::move(issue));
+}
+
+/// Whether the bytes are a model with more messages inside of one another than protobuf reads by itself.
+static bool isDeeplyNested(StringRef bytes) {
+  constexpr int deepest = 2000;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t *>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(deepest);
+  onnx::ModelProto model;
+  return model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
 }
 
 OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef bytes, StringRef folder,
@@ -84,13 +103,21 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
     return {};
   }
   if (bytes.getBufferSize() > INT32_MAX) {
-    addInvalid(report, "expects a model file of at most " + std::to_string(INT32_MAX) + " bytes, got " +
-                           std::to_string(bytes.getBufferSize()) +
-                           "; larger models keep their weights in external data");
+    addInvalid(report,
+               "expects a model file of at most " + std::to_string(INT32_MAX) + " bytes, got " +
+                   std::to_string(bytes.getBufferSize()),
+               onnx::Advice::MoveWeights);
     return {};
   }
   auto model = std::make_shared<onnx::ModelProto>();
   if (!model->ParseFromArray(bytes.getBufferStart(), static_cast<int>(bytes.getBufferSize()))) {
+    if (isDeeplyNested(bytes.getBuffer())) {
+      addInvalid(report,
+                 "expects at most " + std::to_string(onnx::maxNesting) +
+                     " subgraphs, functions and gradients inside of one another, got more",
+                 onnx::Advice::SplitModel);
+      return {};
+    }
     addInvalid(report, "expects an ONNX model, got " + std::to_string(bytes.getBufferSize()) +
                            " bytes that are not one: the file is damaged, or is something else");
     return {};
@@ -100,12 +127,14 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
     report.source = std::make_shared<OnnxSource>(&context, model, folder);
     report.source->bytes = bytes.getBuffer();
   }
-  auto import = [&](const onnx::BranchChoices &choices, ImportReport &issues, const onnx::NodeProto *&undecided) {
+  onnx::BranchPaths paths;
+  auto import = [&](const onnx::BranchChoices &choices, ImportReport &issues, onnx::Decider &undecided) {
     onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, issues,
                                  report.source.get());
+    importer.paths = &paths;
     importer.choices = choices;
     OwningOpRef<ModuleOp> module = importer.run();
-    undecided = importer.undecided;
+    undecided = module ? onnx::Decider() : onnx::findUndecided(importer.failures);
     return module;
   };
   return onnx::importChoosingBranches(import, report);

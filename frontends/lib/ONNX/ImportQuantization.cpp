@@ -48,8 +48,8 @@ static Type checkQuantizedType(Type type, bool allowsWide) {
                                !(integer.getWidth() == 32 && integer.isUnsigned())
                          : isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 8 && !isa<Float8E8M0FNUType>(type);
   if (!isKnown)
-    throwUnsupported("expects integers of 2 to " + Twine(allowsWide ? 32 : 16) +
-                     " bits, or floats of 8 or 4 bits with a sign, got " + describe(type));
+    throwUnsupported(Advice::CastElements, "expects integers of 2 to " + Twine(allowsWide ? 32 : 16) +
+                                               " bits, or floats of 8 or 4 bits with a sign, got " + describe(type));
   return type;
 }
 
@@ -163,7 +163,7 @@ static void importQuantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
   Type own = elementOf(input);
   if (!isa<FloatType>(own) && !own.isSignlessInteger(32))
-    throwUnsupported("expects floats or i32 to quantise, got " + describe(input.getType()));
+    throwUnsupported(Advice::CastElements, "expects floats or i32 to quantise, got " + describe(input.getType()));
   Type type = checkQuantizedType(getQuantizedType(n), false);
   // The quotient is rounded to the scale's type, unless it is stated.
   Type precision = isa<FloatType>(elementOf(scale)) && elementOf(scale).getIntOrFloatBitWidth() >= 16
@@ -250,7 +250,7 @@ static Value alignWithMatrix(NodeImporter &n, Value parameter, Value like, bool 
 static Value widenFactor(NodeImporter &n, Value factor) {
   Type type = elementOf(factor);
   if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() != 8)
-    throwUnsupported("expects factors of 8 bits, got " + describe(factor.getType()));
+    throwUnsupported(Advice::CastElements, "expects factors of 8 bits, got " + describe(factor.getType()));
   return n.cast(factor, isa<FloatType>(type) ? Type(n.builder.getF32Type()) : n.builder.getI32Type());
 }
 

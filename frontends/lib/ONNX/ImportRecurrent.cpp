@@ -196,7 +196,8 @@ private:
     std::optional<int64_t> size = vx::getDims(typeOf(recurrent))[2].asConstant();
     hidden = n.getInt("hidden_size", size.value_or(0));
     if (hidden <= 0 && !size)
-      throwUnsupported("expects weights whose number of hidden places is known, got " + describe(recurrent.getType()));
+      throwUnsupported(Advice::FixSizes,
+                       "expects weights whose number of hidden places is known, got " + describe(recurrent.getType()));
     // What it is multiplied with does not overflow.
     if (hidden < 1 || hidden > maxElements / 8)
       throwInvalid("expects a 'hidden_size' from 1 to " + Twine(maxElements / 8) + ", got " + Twine(hidden));

@@ -27,8 +27,9 @@ static Reduction getRunTimeReduction(NodeImporter &n) {
   DimAttr count = vx::getDim(typeOf(list), 0);
   std::optional<int64_t> known = count.asConstant();
   if (!known && !keep)
-    throwUnsupported("expects input 1 ('" + n.proto.input(1) +
-                     "') to be a list of known length where dimensions are left out, got " + describe(list.getType()));
+    throwUnsupported(Advice::FixSizes, "expects input 1 ('" + n.proto.input(1) +
+                                           "') to be a list of known length where dimensions are left out, got " +
+                                           describe(list.getType()));
   std::string name = n.proto.input(1);
   Value isReduced = markAxes(n, checkAxes(n, list, rank, name), rank);
   if (!known && !n.getFlag("noop_with_empty_axes", false)) {

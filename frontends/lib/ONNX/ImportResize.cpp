@@ -197,7 +197,7 @@ DimAttr scaleDim(NodeImporter &n, DimAttr size, double scale) {
     --shift;
   }
   if (shift > 62 || shift < -30)
-    throwUnsupported("expects 'scales' between 2^-30 and 2^30, got " + std::to_string(scale));
+    throwUnsupported(Advice::ChangeSetting, "expects 'scales' between 2^-30 and 2^30, got " + std::to_string(scale));
   if (numerator > mostExactNumerator)
     return {};
   if (shift <= 0)
@@ -209,7 +209,8 @@ DimAttr scaleDim(NodeImporter &n, DimAttr size, double scale) {
 void setReach(NodeImporter &n, Target &target, double scale) {
   double inverse = 1 / std::min(scale, 1.0);
   if (inverse > double(INT32_MAX))
-    throwUnsupported("expects 'scales' of at least 2^-31 where 'antialias' is set, got " + std::to_string(scale));
+    throwUnsupported(Advice::ChangeSetting,
+                     "expects 'scales' of at least 2^-31 where 'antialias' is set, got " + std::to_string(scale));
   target.reach = n.dim(int64_t(std::ceil(inverse)));
   target.twiceReach = n.dim(int64_t(std::ceil(2 * inverse)));
 }

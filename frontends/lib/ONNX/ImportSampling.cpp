@@ -199,7 +199,8 @@ static Interpolation getInterpolation(NodeImporter &n, size_t dimensions) {
     throwInvalid(Twine("expects 'mode' to be nearest, ") + (isOld ? "bilinear or bicubic" : "linear or cubic") +
                  ", got '" + mode + "'");
   if (dimensions != 2)
-    throwUnsupported("expects 'mode' " + mode + " only of 2 dimensions of space, got " + Twine(dimensions));
+    throwUnsupported(Advice::ChangeSetting,
+                     "expects 'mode' " + mode + " only of 2 dimensions of space, got " + Twine(dimensions));
   return Interpolation::Cubic;
 }
 
@@ -219,7 +220,7 @@ static void importGridSample(NodeImporter &n) {
                  " and " + describe(grid.getType()));
   int64_t count = dims.size() - 2;
   if (count > 3)
-    throwUnsupported("expects at most 3 dimensions of space, got " + Twine(count));
+    throwUnsupported(Advice::ChangeSetting, "expects at most 3 dimensions of space, got " + Twine(count));
   if (!mayBeEqual(gridDims.back(), n.dim(count)) || !mayBeEqual(gridDims[0], dims[0]))
     throwInvalid("expects a grid of " + Twine(count) + " coordinates for each of " + dims[0].str() + " images, got " +
                  describe(grid.getType()));

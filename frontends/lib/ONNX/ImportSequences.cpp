@@ -76,7 +76,7 @@ static RankedTensorType getOneRank(Type type) {
   auto element =
       dyn_cast<RankedTensorType>(optional ? optional.getValueType() : cast<SequenceType>(type).getElementType());
   if (!element)
-    throwUnsupported("expects a sequence whose tensors have one known rank, got " + describe(type));
+    throwUnsupported(Advice::FixSizes, "expects a sequence whose tensors have one known rank, got " + describe(type));
   return element;
 }
 
@@ -244,7 +244,8 @@ static void importConcatFromSequence(NodeImporter &n) {
   SequenceType type = getSequenceType(n, 0);
   auto element = dyn_cast<RankedTensorType>(type.getElementType());
   if (!element || isString(element.getElementType()))
-    throwUnsupported("expects a sequence whose tensors have one known rank and no strings, got " + describe(type));
+    throwUnsupported(Advice::FixSizes,
+                     "expects a sequence whose tensors have one known rank and no strings, got " + describe(type));
   bool isNew = n.getFlag("new_axis", false);
   int64_t axis = n.getAxis("axis", std::nullopt, element.getRank() + isNew);
   Value sequence = n.getInput(0);

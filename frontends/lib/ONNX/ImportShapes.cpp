@@ -171,7 +171,7 @@ static void importSqueeze(NodeImporter &n) {
 static int64_t getUnsqueezedRank(NodeImporter &n, size_t axes) {
   size_t rank = n.getDims(0).size() + axes;
   if (rank > maxRank)
-    throwUnsupported("expects at most " + Twine(maxRank) + " dimensions, got " + Twine(rank));
+    throwUnsupported(Advice::SplitModel, "expects at most " + Twine(maxRank) + " dimensions, got " + Twine(rank));
   return rank;
 }
 

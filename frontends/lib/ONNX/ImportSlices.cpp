@@ -63,8 +63,8 @@ static Range clampRange(DimAttr start, DimAttr end, int64_t step, DimAttr size) 
 static Dims bindBounds(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes) {
   RankedTensorType type = n.getTensorType(index);
   if (type.getRank() != 1 || !type.hasStaticShape() || type.getNumElements() != static_cast<int64_t>(sizes.size()))
-    throwUnsupported("expects input " + Twine(index) + " to be a list of " + Twine(sizes.size()) + " integers, got " +
-                     describe(type));
+    throwUnsupported(Advice::FixSizes, "expects input " + Twine(index) + " to be a list of " + Twine(sizes.size()) +
+                                           " integers, got " + describe(type));
   Type i64 = n.builder.getI64Type();
   Value list = n.cast(n.getTensor(index), i64), zero = n.emitScalar(0, i64);
   Dims bounds;

@@ -55,8 +55,9 @@ Value castStrings(NodeImporter &n, Value value, Type elementType) {
   };
   if (isString(elementType)) {
     if (!isPlain(from) && !from.isInteger(1))
-      throwUnsupported("expects integers of a byte or more, floats of two or bools to be spelled, got " +
-                       describe(value.getType()));
+      throwUnsupported(Advice::CastElements,
+                       "expects integers of a byte or more, floats of two or bools to be spelled, got " +
+                           describe(value.getType()));
     return mapElements(n, HostFunctionKind::string_format, value, elementType);
   }
   // What is no 0 is true.
@@ -65,8 +66,9 @@ Value castStrings(NodeImporter &n, Value value, Type elementType) {
     return n.cast(number, elementType);
   }
   if (!isPlain(elementType))
-    throwUnsupported("expects strings to spell integers of a byte or more, floats of two or bools, got " +
-                     describe(elementType));
+    throwUnsupported(Advice::CastElements,
+                     "expects strings to spell integers of a byte or more, floats of two or bools, got " +
+                         describe(elementType));
   return mapElements(n, HostFunctionKind::string_parse, value, elementType);
 }
 

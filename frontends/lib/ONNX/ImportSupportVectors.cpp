@@ -102,8 +102,8 @@ public:
       throwInvalid("expects " + Twine(classes - 1) + " 'coefficients' for each of " + Twine(vectors) +
                    " support vectors, got " + Twine(coefficients.size()));
     if (int64_t count = classes * (classes - 1) / 2; count > maxTable / vectors)
-      throwUnsupported("expects at most " + Twine(maxTable) + " vectors of pairs of classes, got " + Twine(vectors) +
-                       " of " + Twine(count));
+      throwUnsupported(Advice::SplitModel, "expects at most " + Twine(maxTable) + " vectors of pairs of classes, got " +
+                                               Twine(vectors) + " of " + Twine(count));
     for (int64_t i = 0; i < classes; ++i)
       for (int64_t j = i + 1; j < classes; ++j)
         pairs.push_back({i, j});
@@ -173,7 +173,8 @@ private:
   /// estimates for multi-class classification by pairwise coupling", as libsvm iterates it.
   Value estimateShares(Value sums) {
     if (classes > mostShared)
-      throwUnsupported("expects probabilities of at most " + Twine(mostShared) + " classes, got " + Twine(classes));
+      throwUnsupported(Advice::SplitModel,
+                       "expects probabilities of at most " + Twine(mostShared) + " classes, got " + Twine(classes));
     Dims dims = vx::getDims(typeOf(rows));
     DimAttr one = n.dim(1), count = n.dim(classes);
     Value logits = n.emit<AddOp>(n.emit<MulOp>(sums, spread(readOfPairs("prob_a"))), spread(readOfPairs("prob_b")));

@@ -92,7 +92,7 @@ private:
     SmallVector<StringRef> modes = n.getStrings("nodes_modes");
     size_t count = modes.size();
     if (count > INT32_MAX)
-      throwUnsupported("expects at most 2147483647 nodes, got " + Twine(count));
+      throwUnsupported(Advice::SplitModel, "expects at most 2147483647 nodes, got " + Twine(count));
     SmallVector<int64_t> treeIds = readInts("nodes_treeids", count, "nodes"),
                          nodeIds = readInts("nodes_nodeids", count, "nodes"),
                          features = readInts("nodes_featureids", count, "nodes"),

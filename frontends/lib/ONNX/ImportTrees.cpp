@@ -62,7 +62,7 @@ private:
     if (!given || !given->getElementType().isUnsignedInteger(8) || given->getType().getRank() != 1)
       throwInvalid("expects a list of u8 as 'nodes_modes', got " + (given ? describe(given->getType()) : "none"));
     if (given->getNumElements() > INT32_MAX)
-      throwUnsupported("expects at most 2147483647 nodes, got " + Twine(given->getNumElements()));
+      throwUnsupported(Advice::SplitModel, "expects at most 2147483647 nodes, got " + Twine(given->getNumElements()));
     for (uint8_t mode : given->getValues<uint8_t>()) {
       if (mode > static_cast<uint8_t>(BranchMode::member))
         throwInvalid("expects 'nodes_modes' from 0 to 6, got " + Twine(static_cast<unsigned>(mode)));
@@ -91,7 +91,8 @@ private:
       throwInvalid("expects one of 'leaf_targetids' for each of " + Twine(leaves) + " leaves, got " +
                    Twine(trees.votedTargets.size()));
     if (leaves > INT32_MAX - trees.getNodes())
-      throwUnsupported("expects at most 2147483647 nodes and leaves, got " + Twine(leaves) + " leaves");
+      throwUnsupported(Advice::SplitModel,
+                       "expects at most 2147483647 nodes and leaves, got " + Twine(leaves) + " leaves");
     trees.leaves = leaves;
     trees.votingLeaves = llvm::to_vector(llvm::seq<int64_t>(0, leaves));
     trees.targets = n.getInt("n_targets");

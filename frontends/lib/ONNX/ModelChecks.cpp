@@ -13,7 +13,8 @@ namespace vx::onnx {
 
 void ModelImporter::checkModel() {
   if (model.ir_version() > newestIrVersion)
-    throwUnsupported("expects IR version 1 to " + Twine(newestIrVersion) + ", got " + Twine(model.ir_version()));
+    throwUnsupported(Advice::ConvertVersion,
+                     "expects IR version 1 to " + Twine(newestIrVersion) + ", got " + Twine(model.ir_version()));
   if (model.ir_version() < 1)
     throwInvalid("expects IR version 1 to " + Twine(newestIrVersion) + ", got " +
                  (model.has_ir_version() ? std::to_string(model.ir_version()) : "none"));
@@ -24,8 +25,8 @@ void ModelImporter::checkModel() {
     if (opset.version() < 1)
       throwInvalid("expects versions of domain '" + spellDomain(domain) + "' from 1 on, got " + Twine(opset.version()));
     if (domain.empty() && opset.version() > newestOpset)
-      throwUnsupported("expects version 1 to " + Twine(newestOpset) + " of domain 'ai.onnx', got " +
-                       Twine(opset.version()));
+      throwUnsupported(Advice::ConvertVersion, "expects version 1 to " + Twine(newestOpset) +
+                                                   " of domain 'ai.onnx', got " + Twine(opset.version()));
     if (auto [known, isNew] = opsets.try_emplace(domain, opset.version()); !isNew && known->second != opset.version())
       throwInvalid("expects one version of domain '" + spellDomain(domain) + "', got " + Twine(known->second) +
                    " and " + Twine(opset.version()));
@@ -33,63 +34,6 @@ void ModelImporter::checkModel() {
   // Before IR version 3 a model did not say, and meant the first version.
   if (model.opset_import().empty() && model.ir_version() < 3)
     opsets[""] = 1;
-}
-
-//===-- Order ---------------------------------------------------------------------------------===//
-
-void ModelImporter::checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
-  llvm::StringMap<int> producers;
-  for (auto [index, node] : llvm::enumerate(nodes))
-    for (const std::string &output : node.output())
-      if (!output.empty() && !scope->entries.contains(output)) // else it is made twice, which `define` says
-        producers.try_emplace(output, index);
-  auto isOuter = [&](StringRef name) {
-    for (Scope *at = scope->parent; at; at = at->parent)
-      if (at->entries.contains(name))
-        return true;
-    return false;
-  };
-  auto producerOf = [&](const std::string &name) {
-    auto found = producers.find(name);
-    return name.empty() || found == producers.end() ? -1 : found->second;
-  };
-  auto describeNode = [&](int index) {
-    return "'" + getNodeLabel(nodes[index], index) + "' (" + nodes[index].op_type() + ")";
-  };
-  for (int reader = 0; reader < nodes.size(); ++reader) {
-    for (const std::string &input : nodes[reader].input()) {
-      int producer = producerOf(input);
-      if (producer < reader)
-        continue;
-      if (isOuter(input))
-        throwInvalid("expects a name for one value, but node " + describeNode(reader) + " reads '" + input +
-                     "' of a graph around it before node " + describeNode(producer) + " makes another");
-      // A walk from the producer to what it reads; it comes back to the reader when there is a cycle.
-      SmallVector<int> stack = {producer};
-      llvm::DenseMap<int, int> cameFrom = {{producer, reader}};
-      bool isCycle = producer == reader;
-      while (!stack.empty() && !isCycle) {
-        int node = stack.pop_back_val();
-        for (const std::string &name : nodes[node].input()) {
-          int next = producerOf(name);
-          if (next < 0 || !cameFrom.try_emplace(next, node).second)
-            continue;
-          isCycle |= next == reader;
-          stack.push_back(next);
-        }
-      }
-      if (!isCycle)
-        throwInvalid("expects nodes in the order of their values, but node " + describeNode(reader) + " reads '" +
-                     input + "' before node " + describeNode(producer) + " makes it");
-      std::string cycle = describeNode(reader);
-      constexpr int maxListed = 16;
-      int listed = 1;
-      for (int node = cameFrom.lookup(reader); node != reader && producer != reader; node = cameFrom.lookup(node))
-        if (++listed <= maxListed)
-          cycle = describeNode(node) + " -> " + cycle;
-      throwInvalid("expects a graph without cycles, but these nodes feed one another: " + cycle);
-    }
-  }
 }
 
 //===-- Nodes ---------------------------------------------------------------------------------===//
@@ -100,8 +44,8 @@ OpLookup ModelImporter::findNodeOp(const NodeProto &node, StringRef label) {
   if (opset == scope->opsets->end())
     throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
   if (!isKnownDomain(domain) || (domain == builderDomain && !recording))
-    throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx', '" + mlDomain + "', '" + trainingDomain +
-                     "' or a function of the model");
+    throwUnsupported(Advice::ReplaceOp, "domain '" + domain + "' is not known, want 'ai.onnx', '" + mlDomain + "', '" +
+                                            trainingDomain + "' or a function of the model");
   const int64_t version = opset->second;
   OpLookup op = findOp(domain, node.op_type(), version);
   const OpSignature *signature = findSignature(domain, node.op_type(), version);
@@ -111,15 +55,17 @@ OpLookup ModelImporter::findNodeOp(const NodeProto &node, StringRef label) {
     op.last = std::min(op.last, end - 1);
   }
   if (!op.function && op.isKnown)
-    throwUnsupported("version " + Twine(version) + " of the op is not imported, want " + Twine(op.first) + " to " +
-                     Twine(op.last));
+    throwUnsupported(Advice::ConvertVersion,
+                     "version " + Twine(version) + " of the op is not imported, want " + Twine(op.first) + " to " +
+                         Twine(op.last),
+                     version < op.first ? op.first : op.last);
   if (!op.function)
-    throwUnsupported("the op is not imported");
+    throwUnsupported(Advice::ReplaceOp, "the op is not imported");
   if (!signature)
     return op;
   const SmallVector<std::string> mistakes = findMistakes(node, *signature, version, scope->functionAttributes);
   for (const std::string &mistake : mistakes)
-    addIssue(ImportIssue::Kind::Invalid, &node, label, version, mistake);
+    addIssue({ImportIssue::Kind::Invalid, mistake, Advice::CheckModel}, &node, label, version);
   if (!mistakes.empty())
     throw PoisonedInput();
   return op;
@@ -147,6 +93,32 @@ void ModelImporter::checkSubgraphs(const NodeProto &node, unsigned depth) {
       checkNodes(attribute.g().node(), depth);
 }
 
+//===-- Devices -------------------------------------------------------------------------------===//
+
+static int64_t countSpread(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
+  int64_t count = 0;
+  for (const NodeProto &node : nodes) {
+    count += node.device_configurations_size() > 0;
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        count += countSpread(attribute.g().node());
+  }
+  return count;
+}
+
+void ModelImporter::noteConfigurations() {
+  int64_t count = countSpread(model.graph().node());
+  for (const FunctionProto &function : model.functions())
+    count += countSpread(function.node());
+  const int configurations = model.configuration_size();
+  if (count + configurations == 0)
+    return;
+  addNote(ImportNote::Kind::Note, "",
+          "the model says how its nodes are spread over devices (" + Twine(configurations) +
+              (configurations == 1 ? " configuration, " : " configurations, ") + Twine(count) +
+              (count == 1 ? " node" : " nodes") + "), which is not used: all of it runs on one device");
+}
+
 //===-- Stated types --------------------------------------------------------------------------===//
 
 /// "f32[2,n]", as a graph states it; only the element type where it states no shape.
@@ -160,8 +132,15 @@ static std::string describeDeclared(const TypeProto::Tensor &tensor, Type elemen
   return text + "[" + llvm::join(dims, ",") + "]";
 }
 
-void ModelImporter::checkDeclared(const Twine &what, const TypeProto &declared, const Entry &entry) {
-  if (entry.isNone || entry.leastRank || !entry.type)
+/// Whether what stands for maps is stated to be a sequence of them, or one.
+static bool statesMaps(const TypeProto &declared) {
+  return declared.has_map_type() ||
+         (declared.has_sequence_type() && declared.sequence_type().elem_type().has_map_type());
+}
+
+void ModelImporter::checkDeclared(const Twine &what, StringRef name, const TypeProto &declared, const Entry &entry,
+                                  bool isBinding) {
+  if (entry.isNone || entry.leastRank || !entry.type || (entry.standsForMaps && statesMaps(declared)))
     return;
   const Type type = entry.type;
   auto refuse = [&](StringRef stated, const Twine &want, Type got) {
@@ -187,8 +166,13 @@ void ModelImporter::checkDeclared(const Twine &what, const TypeProto &declared, 
       agrees = !dim.has_dim_value() || dim.dim_value() < 0 || tensor.isDynamicDim(index) ||
                tensor.getDimSize(index) == dim.dim_value();
     }
-    if (!agrees)
-      refuse("shape", ": want '" + describeDeclared(stated, tensor.getElementType()) + "'", type);
+    if (agrees)
+      return;
+    const std::string want = "'" + describeDeclared(stated, tensor.getElementType()) + "'";
+    if (isBinding || options.strict)
+      refuse("shape", ": want " + want, type);
+    addNote(ImportNote::Kind::Warning, what.str().substr(0, what.str().find('\'')) + " of another shape",
+            what + ": the graph states the shape " + want + ", but it is " + describe(type) + ", which is taken", name);
     return;
   }
   case TypeProto::kSequenceType: {

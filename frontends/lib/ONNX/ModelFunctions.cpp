@@ -48,8 +48,10 @@ static void checkFunction(const FunctionProto &function) {
   checkNames("attribute", function.attribute());
   for (const OperatorSetIdProto &opset : function.opset_import())
     if (normalizeDomain(opset.domain()).empty() && (opset.version() < 1 || opset.version() > newestOpset))
-      throwUnsupported("function '" + function.name() + "': expects version 1 to " + Twine(newestOpset) +
-                       " of domain 'ai.onnx', got " + Twine(opset.version()));
+      throwUnsupported(Advice::ConvertVersion,
+                       "function '" + function.name() + "': expects version 1 to " + Twine(newestOpset) +
+                           " of domain 'ai.onnx', got " + Twine(opset.version()),
+                       newestOpset);
 }
 
 void ModelImporter::checkFunctions() {
@@ -95,7 +97,7 @@ void ModelImporter::checkUncalledFunctions() {
     inner.opsets = &versions;
     scope = &inner;
     const auto known = static_cast<ptrdiff_t>(report.issues.size());
-    guard(nullptr, "", 0, [&] { checkOrder(function.node()); });
+    guard(nullptr, "", 0, [&] { (void)orderNodes(function.node()); });
     checkNodes(function.node(), 0);
     scope = nullptr;
     // What is only not imported is not needed.

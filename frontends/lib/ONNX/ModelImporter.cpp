@@ -2,6 +2,7 @@
 
 #include "NameExpressions.h"
 #include "OpFunctions.h"
+#include "SharedSizes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -31,18 +32,30 @@ Location ModelImporter::getLocation(StringRef node, StringRef opType) {
 
 //===-- Report --------------------------------------------------------------------------------===//
 
-void ModelImporter::addIssue(ImportIssue::Kind kind, const NodeProto *node, StringRef label, int64_t version,
-                             std::string reason) {
+void ModelImporter::addIssue(const ImportError &error, const NodeProto *node, StringRef label, int64_t version) {
   ImportIssue issue;
-  issue.kind = kind;
+  issue.kind = error.kind;
   if (node) {
     issue.node = label.str();
     issue.opType = node->op_type();
     issue.domain = spellDomain(normalizeDomain(node->domain())).str();
     issue.version = version;
   }
-  issue.reason = std::move(reason);
+  issue.reason = error.reason;
+  issue.advice = describeAdvice(error.advice, issue.domain, issue.opType, error.version);
   report.issues.push_back(std::move(issue));
+  failures.push_back({path, error.undecided});
+}
+
+void ModelImporter::addNote(ImportNote::Kind kind, StringRef group, const Twine &text, StringRef place) {
+  const std::string all = text.str(), key = group.empty() ? all : group.str();
+  // Loops and functions are imported more than once.
+  if (!notedPlaces.insert(key + "\n" + place.str()).second)
+    return;
+  auto [known, isNew] = noteGroups.try_emplace(key, report.notes.size());
+  if (isNew)
+    report.notes.push_back({kind, all, {}});
+  report.notes[known->second].places.push_back(place.str());
 }
 
 std::string ModelImporter::takeDiagnostics() {
@@ -57,9 +70,7 @@ bool ModelImporter::guard(const NodeProto *node, StringRef label, int64_t versio
     body();
     return true;
   } catch (const ImportError &error) {
-    addIssue(error.kind, node, label, version, error.reason);
-    if (!undecided)
-      undecided = error.undecided;
+    addIssue(error, node, label, version);
   } catch (const PoisonedInput &) {
   }
   return false;
@@ -73,7 +84,7 @@ Entry &ModelImporter::lookup(StringRef name) {
     if (found == at->entries.end())
       continue;
     if (!found->second.unavailable.empty())
-      throwUnsupported(found->second.unavailable);
+      throwUnsupported(found->second.whenUnavailable, found->second.unavailable);
     if (found->second.isPoisoned())
       throw PoisonedInput();
     return found->second;
@@ -95,12 +106,12 @@ void ModelImporter::define(StringRef name, Entry entry) {
 void checkRank(const Entry &entry, const Twine &what) {
   if (!entry.leastRank)
     return;
-  const NodeProto &decider = *entry.decidedBy;
-  throwUnsupported("expects " + what + " of one rank, got one of " + Twine(*entry.leastRank) + " or " +
-                       Twine(cast<RankedTensorType>(entry.type).getRank()) + " dimensions, as the branches of node '" +
-                       (decider.name().empty() ? decider.output(0) : decider.name()) + "' (" + decider.op_type() +
-                       ") decide",
-                   &decider);
+  const NodeProto &decider = *entry.decidedBy.node;
+  throwUndecided("expects " + what + " of one rank, got one of " + Twine(*entry.leastRank) + " or " +
+                     Twine(cast<RankedTensorType>(entry.type).getRank()) + " dimensions, as the branches of node '" +
+                     (decider.name().empty() ? decider.output(0) : decider.name()) + "' (" + decider.op_type() +
+                     ") decide",
+                 entry.decidedBy);
 }
 
 Value ModelImporter::materialize(Entry &entry) {
@@ -220,9 +231,16 @@ void ModelImporter::bindInputSymbols(const GraphProto &graph) {
     for (const TensorShapeProto::Dimension &dim : input.type().tensor_type().shape().dim()) {
       if (hasName(dim))
         reservedNames.insert(dim.dim_param());
-      if (DimAttr parsed = hasName(dim) ? parseDim(context, dim.dim_param()) : DimAttr())
-        if (StringAttr symbol = parsed.asSymbol())
+      if (DimAttr parsed = hasName(dim) ? parseDim(context, dim.dim_param()) : DimAttr()) {
+        if (StringAttr symbol = parsed.asSymbol()) {
           inputSymbols.insert(symbol.getValue());
+        } else {
+          SetVector<StringAttr> symbols;
+          parsed.collectSymbols(symbols);
+          for (StringAttr symbol : symbols)
+            expressionSymbols.insert(symbol.getValue());
+        }
+      }
     }
   for (const auto &symbol : inputSymbols)
     reservedNames.insert(symbol.getKey());
@@ -253,12 +271,26 @@ DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringR
     parsed = DimAttr::symbolNamed(context, dim.dim_param());
     symbols.insert(parsed.asSymbol());
   }
-  for (StringAttr symbol : symbols)
-    if (!symbolNames.contains(symbol.getValue())) {
-      reservedNames.erase(symbol.getValue());
-      declareSymbol(symbol.getValue(), /*isDataDependent=*/false);
-    }
-  return parsed;
+  return parsed.substitute([&](StringAttr symbol) { return declareNamesake(symbol.getValue()); });
+}
+
+DimAttr ModelImporter::declareNamesake(StringRef name) {
+  const unsigned group = expressionSymbols.contains(name) ? 0 : inputGroup.value_or(0);
+  auto &known = groupSymbols[name];
+  for (auto &[other, symbol] : known)
+    if (other == group || !inputGroup)
+      return DimAttr::symbolNamed(context, symbol);
+  std::string own = name.str();
+  if (known.empty()) {
+    reservedNames.erase(name);
+  } else {
+    do
+      own += "'";
+    while (symbolNames.contains(own) || reservedNames.contains(own));
+    namesakes[known.front().second] = namesakes[own] = name.str();
+  }
+  known.emplace_back(group, own);
+  return symbolNames.contains(own) ? DimAttr::symbolNamed(context, own) : declareSymbol(own, /*isDataDependent=*/false);
 }
 
 Type ModelImporter::importType(const TypeProto &type, StringRef name) {
@@ -267,10 +299,10 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
     const TypeProto::Tensor &tensor = type.tensor_type();
     Type elementType = getElementType(context, tensor.elem_type(), "'" + name + "'");
     if (!tensor.has_shape())
-      throwUnsupported("'" + name + "' has no shape, want a known number of dimensions");
+      throwUnsupported(Advice::StateShape, "'" + name + "' has no shape, want a known number of dimensions");
     if (tensor.shape().dim_size() > maxRank)
-      throwUnsupported("'" + name + "': expects at most " + Twine(maxRank) + " dimensions, got " +
-                       Twine(tensor.shape().dim_size()));
+      throwUnsupported(Advice::SplitModel, "'" + name + "': expects at most " + Twine(maxRank) + " dimensions, got " +
+                                               Twine(tensor.shape().dim_size()));
     Dims dims;
     for (const TensorShapeProto::Dimension &dim : tensor.shape().dim())
       dims.push_back(importDim(dim, name, dims.size()));
@@ -279,7 +311,7 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
   case TypeProto::kSequenceType: {
     const TypeProto &element = type.sequence_type().elem_type();
     if (element.value_case() != TypeProto::kTensorType)
-      throwUnsupported("'" + name + "' is a sequence of what is not a tensor");
+      throwUnsupported(Advice::GiveTensors, "'" + name + "' is a sequence of what is not a tensor");
     Type elementType = getElementType(context, element.tensor_type().elem_type(), "'" + name + "'");
     if (!element.tensor_type().has_shape())
       return SequenceType::get(context, UnrankedTensorType::get(elementType));
@@ -294,13 +326,13 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
     case TypeProto::kSequenceType:
       break;
     default:
-      throwUnsupported("'" + name + "' is an optional of what is neither a tensor nor a sequence");
+      throwUnsupported(Advice::GiveTensors, "'" + name + "' is an optional of what is neither a tensor nor a sequence");
     }
     return OptionalType::get(context, importType(type.optional_type().elem_type(), name));
   case TypeProto::kMapType:
-    throwUnsupported("'" + name + "' is a map, want a tensor or a sequence");
+    throwUnsupported(Advice::GiveTensors, "'" + name + "' is a map, want a tensor or a sequence");
   case TypeProto::kSparseTensorType:
-    throwUnsupported("'" + name + "' is a sparse tensor, want a tensor or a sequence");
+    throwUnsupported(Advice::StoreDense, "'" + name + "' is a sparse tensor, want a tensor or a sequence");
   default:
     throwInvalid("'" + name + "' has no type");
   }
@@ -315,22 +347,21 @@ void ModelImporter::poisonOutputs(const NodeProto &node) {
 }
 
 bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
-  if (!guard(nullptr, "", 0, [&] { checkOrder(nodes); })) {
+  if (!guard(nullptr, "", 0, [&] { scope->nodes = orderNodes(nodes); })) {
     checkNodes(nodes, scope->depth);
     for (const NodeProto &node : nodes)
       poisonOutputs(node);
     return false;
   }
-  for (int index = 0; index < nodes.size(); ++index)
-    scope->nodes.push_back({&nodes[index], index});
   return importScopeNodes();
 }
 
 bool ModelImporter::importScopeNodes() {
   if (scope->depth > maxNesting) {
-    addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
-             "expects at most " + std::to_string(maxNesting) +
-                 " subgraphs, functions and gradients inside of one another");
+    addIssue(
+        {ImportIssue::Kind::Unsupported,
+         "expects at most " + std::to_string(maxNesting) + " subgraphs, functions and gradients inside of one another",
+         Advice::SplitModel});
     return false;
   }
   bool succeeded = true;
@@ -348,8 +379,9 @@ bool ModelImporter::importNext(NumberedNode numbered) {
     return true;
   if (++importedNodes > maxNodes) {
     if (importedNodes == maxNodes + 1)
-      addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
-               "expects at most " + std::to_string(maxNodes) + " nodes, with those of functions at each call");
+      addIssue({ImportIssue::Kind::Unsupported,
+                "expects at most " + std::to_string(maxNodes) + " nodes, with those of functions at each call",
+                Advice::SplitModel});
     return false;
   }
   std::string label = getNodeLabel(node, numbered.number);
@@ -360,7 +392,7 @@ bool ModelImporter::importNext(NumberedNode numbered) {
         importNode(node, label);
         for (const std::string &output : node.output())
           for (const TypeProto *declared : scope->declaredTypes.lookup(output))
-            checkDeclared("'" + output + "'", *declared, scope->entries.find(output)->second);
+            checkDeclared("'" + output + "'", output, *declared, scope->entries.find(output)->second);
       }))
     return true;
   poisonOutputs(node);
@@ -401,7 +433,7 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   makeOps(node, version, label, op.function);
   for (const std::string &output : node.output())
     if (!output.empty() && !scope->entries.contains(output))
-      throwUnsupported("output '" + output + "' is not imported");
+      throwUnsupported(Advice::DropOutput, "output '" + output + "' is not imported");
 }
 
 void ModelImporter::makeOps(const NodeProto &node, int64_t version, StringRef label, ImportFunction function) {
@@ -409,6 +441,8 @@ void ModelImporter::makeOps(const NodeProto &node, int64_t version, StringRef la
   auto hasGraph = [](const AttributeProto &attribute) { return attribute.has_g(); };
   try {
     NodeImporter importer(*this, node, version, location, label);
+    if (llvm::none_of(node.attribute(), hasGraph))
+      joinSharedSizes(importer);
     return function(importer);
   } catch (const ImportError &error) {
     if (!error.isTooLong || llvm::any_of(node.attribute(), hasGraph)) // nodes inside are tried again themselves
@@ -439,15 +473,15 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
       entry.constant = elements;
       entry.constantName = tensor.name();
       if (const TypeProto *declared = inputs.lookup(tensor.name()))
-        checkDeclared("input '" + tensor.name() + "'", *declared, entry);
+        checkDeclared("input '" + tensor.name() + "'", tensor.name(), *declared, entry, /*isBinding=*/true);
       define(tensor.name(), std::move(entry));
     });
     if (!scope->entries.contains(tensor.name()))
       scope->entries.insert_or_assign(tensor.name(), Entry{Type(), builder.getUnknownLoc()});
   }
   for (const SparseTensorProto &tensor : graph.sparse_initializer()) {
-    addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
-             "tensor '" + tensor.values().name() + "' is sparse, want dense initializers");
+    addIssue({ImportIssue::Kind::Unsupported,
+              "tensor '" + tensor.values().name() + "' is sparse, want dense initializers", Advice::StoreDense});
     scope->entries.insert_or_assign(tensor.values().name(), Entry{Type(), builder.getUnknownLoc()});
   }
   for (const ValueInfoProto &info : graph.value_info())
@@ -460,7 +494,9 @@ void ModelImporter::importInputs(const GraphProto &graph) {
     initialized.insert(tensor.name());
   bindInputSymbols(graph);
   Block *block = builder.getInsertionBlock();
-  for (const ValueInfoProto &input : graph.input()) {
+  const SmallVector<unsigned> groups = recording ? SmallVector<unsigned>(graph.input_size(), 0) : groupInputs(graph);
+  for (auto [index, input] : llvm::enumerate(graph.input())) {
+    inputGroup = groups[index];
     // Up to IR version 3 every initializer is an input too; later it is one's default value, which stands here.
     if (initialized.contains(input.name()))
       continue;
@@ -476,6 +512,7 @@ void ModelImporter::importInputs(const GraphProto &graph) {
     if (!succeeded)
       scope->entries.insert_or_assign(input.name(), Entry{Type(), builder.getUnknownLoc()});
   }
+  inputGroup.reset();
 }
 
 func::FuncOp ModelImporter::beginFunction(const GraphProto &graph, StringRef name, Scope &top) {
@@ -532,12 +569,12 @@ void ModelImporter::importGraph(const GraphProto &graph) {
         throwInvalid("expects a value for output '" + output.name() + "', but no node makes it");
       Entry &entry = lookup(output.name());
       checkRank(entry, "output '" + output.name() + "'");
-      checkDeclared("output '" + output.name() + "'", output.type(), entry);
+      checkDeclared("output '" + output.name() + "'", output.name(), output.type(), entry);
       results.push_back(convertToDeclared(builder, entry.location, materialize(entry), output.type()));
     });
   }
   if (graph.output_size() == 0)
-    addIssue(ImportIssue::Kind::Invalid, nullptr, "", 0, "expects a graph with at least 1 output, got 0");
+    addIssue({ImportIssue::Kind::Invalid, "expects a graph with at least 1 output, got 0", Advice::CheckModel});
   scope = nullptr;
   if (report.issues.empty())
     endFunction(graph, function, results);
@@ -565,14 +602,16 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
   OwningOpRef<ModuleOp> owner = begin();
   if (!owner)
     return {};
+  report.notes.clear(); // of an import that made other choices
   checkFunctions();
+  noteConfigurations();
   importGraph(model.graph());
   checkUncalledFunctions();
   if (!report.issues.empty())
     return {};
   diagnostics.clear();
   if (failed(verify(module))) {
-    addIssue(ImportIssue::Kind::Invalid, nullptr, "", 0, takeDiagnostics());
+    addIssue({ImportIssue::Kind::Invalid, takeDiagnostics(), Advice::CheckModel});
     return {};
   }
   return owner;

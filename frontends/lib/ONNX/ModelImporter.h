@@ -2,6 +2,8 @@
 #ifndef VX_FRONTEND_ONNX_MODELIMPORTER_H
 #define VX_FRONTEND_ONNX_MODELIMPORTER_H
 
+#include "BranchPaths.h"
+#include "ConditionFacts.h"
 #include "DimMath.h"
 #include "FloatSizes.h"
 #include "ImportError.h"
@@ -47,18 +49,26 @@ struct Entry {
   FloatSizes floatSizes;
   /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
   bool contentsAreRead = false;
+  /// Of one float that a whole number was cast to: that, where the float's type has it. Else null.
+  DimAttr wholeNumber;
   /// The elements of an initializer or constant, and its name in the model.
   mlir::ElementsAttr constant;
   std::string constantName;
+  /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
+  bool contentsAreRead = false;
   /// A sequence that no tensor was inserted into: its element type is not binding yet.
   bool isEmptySequence = false;
   /// An optional that holds nothing.
   bool isNone = false;
+  /// What the file has as a sequence of maps: the tensor of their values.
+  bool standsForMaps = false;
+  /// What to do where the value is `unavailable`.
+  Advice whenUnavailable = Advice::DropOutput;
   /// Where a call decides between two ranks, as branches of an If may have: the smaller one. The value has the greater
   /// one, with dimensions of size 1 in front; what broadcasts reads it, and nothing else.
   std::optional<int64_t> leastRank;
   /// With `leastRank`, the If that decides.
-  const NodeProto *decidedBy = nullptr;
+  Decider decidedBy;
   /// Of a bool that is one comparison: it is true where these are equal. Else null.
   std::pair<DimAttr, DimAttr> equals;
   /// Why an output that its op may leave out is not made; the first to read it fails.
@@ -98,11 +108,6 @@ struct Scope {
   unsigned depth = 0;
 };
 
-/// What is imported of an If whose branches give tensors of two ranks: one branch alone, or both, each with all that
-/// reads what it gives.
-enum class BranchChoice { otherwise, then, continued };
-using BranchChoices = llvm::DenseMap<const NodeProto *, BranchChoice>;
-
 /// What a graph has that is recorded and not read from a file (GraphRecorder.h).
 struct Recording {
   /// Where a node was written.
@@ -127,9 +132,19 @@ public:
   TensorReader tensors;
   OnnxSource *source;                   // null where nobody keeps it
   const Recording *recording = nullptr; // null for models of files
+  BranchPaths *paths = nullptr;         // null where no branches are chosen
   BranchChoices choices;
-  /// The first If of which both branches are imported, where one alone would let a node succeed that has failed.
-  const NodeProto *undecided = nullptr;
+  /// The branches that are continued, and in which the importer is.
+  const BranchPath *path = nullptr;
+  /// For each issue the branches that it is in, and an If of which both branches are imported, where one alone may let
+  /// the node succeed.
+  struct Failure {
+    const BranchPath *path;
+    Decider undecided;
+  };
+  llvm::SmallVector<Failure> failures;
+  /// What holds for the conditions of Ifs at the insertion point.
+  ConditionFacts facts;
   Scope *scope = nullptr;
 
   // Values.
@@ -173,6 +188,9 @@ public:
   const FunctionProto *findFunction(const NodeProto &node) const;
   void importCall(const NodeProto &node, const FunctionProto &function, llvm::StringRef label);
 
+  /// Adds a note, or the place to one that is there already of the same `group`, an empty one being of none.
+  void addNote(ImportNote::Kind kind, llvm::StringRef group, const llvm::Twine &text, llvm::StringRef place = "");
+
   /// Keeps what MLIR says of the node at hand.
   void addDiagnostic(mlir::Diagnostic &diagnostic);
   /// The text of the diagnostics of the node at hand.
@@ -183,6 +201,8 @@ public:
     lastConstants.erase(block);
     expressionNames.erase(block);
   }
+  /// Of symbols of inputs that have one name in the file, and may differ, that name (SharedSizes.h).
+  llvm::StringMap<std::string> namesakes;
   /// The symbols that stand for expressions in a block and in the regions inside of it (NameExpressions.h).
   llvm::DenseMap<mlir::Block *, llvm::DenseMap<DimAttr, DimAttr>> expressionNames;
 
@@ -192,7 +212,13 @@ private:
   void importInputs(const GraphProto &graph);
   void bindInputSymbols(const GraphProto &graph);
   DimAttr importDim(const TensorShapeProto::Dimension &dim, llvm::StringRef name, int64_t index);
-  void checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
+  /// The symbol of a name in a group of inputs: in each but the first one that has it a symbol of its own.
+  DimAttr declareNamesake(llvm::StringRef name);
+  /// The nodes of a graph or function body in an order in which each value is made before it is read: the file's, where
+  /// it is one, as it should be. Throws for a cycle.
+  std::vector<NumberedNode> orderNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
+  /// Notes what the file says of devices and vx has no use for.
+  void noteConfigurations();
   void importNode(const NodeProto &node, llvm::StringRef label);
   void poisonOutputs(const NodeProto &node);
   /// Makes the ops of a node that no function is. One whose sizes get too many terms is tried once more with names for
@@ -210,11 +236,13 @@ private:
   void checkFunctions();
   /// Reports what is wrong with the nodes of functions that nothing calls.
   void checkUncalledFunctions();
-  /// Throws when the graph states another type for a value than what makes it: another kind, another element type,
-  /// another number of dimensions, or another size where both are numbers.
-  void checkDeclared(const llvm::Twine &what, const TypeProto &declared, const Entry &entry);
-  void addIssue(ImportIssue::Kind kind, const NodeProto *node, llvm::StringRef label, int64_t version,
-                std::string reason);
+  /// Throws when the graph states another type for a value than what makes it: another kind or another element type.
+  /// Another number of dimensions, or another size where both are numbers, is a hint that is wrong, of which there is a
+  /// warning; it is an error where the import is strict, and where `isBinding`.
+  void checkDeclared(const llvm::Twine &what, llvm::StringRef name, const TypeProto &declared, const Entry &entry,
+                     bool isBinding = false);
+  void addIssue(const ImportError &error, const NodeProto *node = nullptr, llvm::StringRef label = "",
+                int64_t version = 0);
   mlir::Value materializeContents(Entry &entry);
 
   const ModelProto &model;
@@ -228,12 +256,19 @@ private:
   llvm::StringSet<> symbolNames, dataDependent;
   /// Plain symbols of the inputs: the ones that a call binds. Other texts that name them are expressions over them.
   llvm::StringSet<> inputSymbols;
+  /// Those that expressions of inputs name: they are one size each.
+  llvm::StringSet<> expressionSymbols;
   /// Texts of the inputs' dimensions that are not declared yet: no new symbol takes one.
   llvm::StringSet<> reservedNames;
+  /// The group of the input at hand (SharedSizes.h), and the symbols of names by groups.
+  std::optional<unsigned> inputGroup;
+  llvm::StringMap<llvm::SmallVector<std::pair<unsigned, std::string>, 1>> groupSymbols;
   int64_t importedNodes = 0;
   std::vector<mlir::Operation *> freshSymbols;
   mlir::Operation *lastSymbol = nullptr;
   llvm::StringMap<unsigned> activeFunctions;
+  llvm::StringMap<size_t> noteGroups; // places in the report
+  llvm::StringSet<> notedPlaces;
   llvm::DenseSet<const FunctionProto *> calledFunctions;
 };
 

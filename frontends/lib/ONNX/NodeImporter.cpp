@@ -104,11 +104,12 @@ Value NodeImporter::getRunTimeIntegers(unsigned index, std::optional<int64_t> co
   if (type.hasStaticShape())
     count = type.getNumElements();
   if (!count)
-    throwUnsupported("expects input " + Twine(index) + " ('" + proto.input(index) +
-                     "') to be a list of known length, got " + describe(type));
+    throwUnsupported(Advice::FixSizes, "expects input " + Twine(index) + " ('" + proto.input(index) +
+                                           "') to be a list of known length, got " + describe(type));
   if (*count > maxRank)
-    throwUnsupported("expects at most " + Twine(maxRank) + " values that are known at run time only in input " +
-                     Twine(index) + ", got " + Twine(*count));
+    throwUnsupported(Advice::FixSizes, "expects at most " + Twine(maxRank) +
+                                           " values that are known at run time only in input " + Twine(index) +
+                                           ", got " + Twine(*count));
   return cast(reshape(getTensor(index), dim(*count)), model.builder.getI64Type());
 }
 
@@ -347,7 +348,7 @@ DimAttr NodeImporter::bindSymbol(Value scalar, const Twine &name, int64_t min) {
 
 void NodeImporter::refuse(Refusal kind, const Twine &message) {
   if (kind == Refusal::Unsupported)
-    throwUnsupported(message);
+    throwUnsupported(Advice::ChangeSetting, message);
   throwInvalid(message);
 }
 

@@ -102,7 +102,7 @@ Value takeLabels(NodeImporter &n, DenseElementsAttr labels, Value places) {
 Value chooseLabel(NodeImporter &n, DenseElementsAttr labels, Value isSecond) {
   if (labels.getNumElements() == 1) {
     if (isString(labels.getElementType()))
-      throwUnsupported("expects two or more labels that are strings, got one");
+      throwUnsupported(Advice::ChangeSetting, "expects two or more labels that are strings, got one");
     return n.cast(isSecond, n.builder.getI64Type());
   }
   return takeLabels(n, labels, n.cast(isSecond, n.builder.getI64Type()));

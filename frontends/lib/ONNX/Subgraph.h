@@ -12,7 +12,8 @@ class Subgraph {
 public:
   /// `isInline`: the nodes go to the insertion point.
   Subgraph(ModelImporter &model, bool isInline)
-      : model(model), guard(model.builder), outer(model.scope), region(std::make_unique<mlir::Region>()) {
+      : model(model), guard(model.builder), outer(model.scope), outerPath(model.path), facts(model.facts.mark()),
+        region(std::make_unique<mlir::Region>()) {
     if (isInline) {
       scope.block = model.builder.getInsertionBlock();
     } else {
@@ -29,6 +30,8 @@ public:
   }
   ~Subgraph() {
     model.scope = outer;
+    model.path = outerPath;
+    model.facts.forgetAfter(facts);
     if (block)
       model.forgetBlock(block); // no scope names its values any more, and what takes the region may erase it
   }
@@ -69,6 +72,8 @@ public:
   ModelImporter &model;
   mlir::OpBuilder::InsertionGuard guard;
   Scope *outer;
+  const BranchPath *outerPath;
+  const size_t facts;
   Scope scope;
   std::unique_ptr<mlir::Region> region;
   mlir::Block *block = nullptr;

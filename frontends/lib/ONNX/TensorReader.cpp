@@ -78,7 +78,8 @@ Type getElementType(MLIRContext *context, int32_t dataType, const Twine &what) {
     return StringType::get(context);
   case TensorProto::COMPLEX64:
   case TensorProto::COMPLEX128:
-    throwUnsupported(what + " has " + getDataTypeName(dataType) + " elements, want numbers, bools or strings");
+    throwUnsupported(Advice::SplitComplex,
+                     what + " has " + getDataTypeName(dataType) + " elements, want numbers, bools or strings");
   default:
     throwInvalid(what + " has an unknown element type: want 1 to 26, got " + Twine(dataType));
   }
@@ -108,28 +109,35 @@ std::shared_ptr<llvm::MemoryBuffer> TensorReader::open(StringRef location, Strin
   namespace path = llvm::sys::path;
   namespace fs = llvm::sys::fs;
   if (folder.empty())
-    throwInvalid("tensor '" + name + "': its data is in '" + location + "', but the model has no folder");
+    throwInvalid("tensor '" + name + "': its data is in '" + location + "', but the model has no folder",
+                 Advice::RestoreData);
   bool climbs = llvm::any_of(llvm::make_range(path::begin(location), path::end(location)),
                              [](StringRef part) { return part == ".."; });
   if (location.empty() || path::is_absolute(location) || climbs || location.contains('\0') || location.contains('\\'))
     throwInvalid("tensor '" + name + "': expects external data at a plain path inside of the model's folder, got '" +
-                 location + "'");
+                     location + "'",
+                 Advice::RestoreData);
   SmallString<256> file(folder), realFile, realFolder;
   path::append(file, location);
   if (std::error_code error = fs::real_path(folder, realFolder))
-    throwInvalid("tensor '" + name + "': cannot open the model's folder '" + folder + "': " + error.message());
+    throwInvalid("tensor '" + name + "': cannot open the model's folder '" + folder + "': " + error.message(),
+                 Advice::RestoreData);
   if (std::error_code error = fs::real_path(file, realFile))
-    throwInvalid("tensor '" + name + "': cannot open external data '" + location + "': " + error.message());
+    throwInvalid("tensor '" + name + "': cannot open external data '" + location + "': " + error.message(),
+                 Advice::RestoreData);
   if (!realFolder.ends_with("/"))
     realFolder += '/';
   if (!realFile.str().starts_with(realFolder))
     throwInvalid("tensor '" + name + "': expects external data inside of the model's folder, but '" + location +
-                 "' links to a place outside of it");
+                     "' links to a place outside of it",
+                 Advice::RestoreData);
   if (!fs::is_regular_file(realFile))
-    throwInvalid("tensor '" + name + "': expects external data '" + location + "' to be a regular file");
+    throwInvalid("tensor '" + name + "': expects external data '" + location + "' to be a regular file",
+                 Advice::RestoreData);
   auto buffer = llvm::MemoryBuffer::getFile(realFile, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    throwInvalid("tensor '" + name + "': cannot open external data '" + location + "': " + buffer.getError().message());
+    throwInvalid("tensor '" + name + "': cannot open external data '" + location + "': " + buffer.getError().message(),
+                 Advice::RestoreData);
   return files[location] = std::move(*buffer);
 }
 
@@ -145,7 +153,8 @@ TensorReader::Bytes TensorReader::readExternal(const TensorProto &tensor, String
       uint64_t number;
       if (value.getAsInteger(10, number))
         throwInvalid("tensor '" + name + "': expects '" + key + "' of its external data to be a number, got '" + value +
-                     "'");
+                         "'",
+                     Advice::RestoreData);
       if (key == "offset")
         offset = number;
       else
@@ -156,13 +165,16 @@ TensorReader::Bytes TensorReader::readExternal(const TensorProto &tensor, String
   uint64_t size = file->getBufferSize();
   if (offset > size)
     throwInvalid("tensor '" + name + "': expects its external data at offset " + Twine(offset) + ", but '" + location +
-                 "' has " + Twine(size) + " bytes");
+                     "' has " + Twine(size) + " bytes",
+                 Advice::RestoreData);
   uint64_t got = length.value_or(size - offset);
   if (got != want)
-    throwInvalid("tensor '" + name + "': expects " + Twine(want) + " bytes of external data, got " + Twine(got));
+    throwInvalid("tensor '" + name + "': expects " + Twine(want) + " bytes of external data, got " + Twine(got),
+                 Advice::RestoreData);
   if (want > size - offset)
     throwInvalid("tensor '" + name + "': expects " + Twine(want) + " bytes at offset " + Twine(offset) + " of '" +
-                 location + "', but the file has " + Twine(size) + " bytes");
+                     location + "', but the file has " + Twine(size) + " bytes",
+                 Advice::RestoreData);
   return {ArrayRef<char>(file->getBufferStart() + offset, want), file};
 }
 
@@ -280,10 +292,10 @@ static DenseElementsAttr makeInline(RankedTensorType type, ArrayRef<char> data) 
 RankedTensorType TensorReader::readType(const TensorProto &tensor, StringRef name) {
   Type elementType = getElementType(context, tensor.data_type(), "tensor '" + name + "'");
   if (tensor.has_segment())
-    throwUnsupported("tensor '" + name + "' is stored in segments, want whole tensors");
+    throwUnsupported(Advice::StoreDense, "tensor '" + name + "' is stored in segments, want whole tensors");
   if (tensor.dims_size() > maxRank)
-    throwUnsupported("tensor '" + name + "': expects at most " + Twine(maxRank) + " dimensions, got " +
-                     Twine(tensor.dims_size()));
+    throwUnsupported(Advice::SplitModel, "tensor '" + name + "': expects at most " + Twine(maxRank) +
+                                             " dimensions, got " + Twine(tensor.dims_size()));
   int64_t count = 1;
   for (int64_t dim : tensor.dims()) {
     if (dim < 0)

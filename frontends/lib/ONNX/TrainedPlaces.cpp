@@ -39,7 +39,7 @@ void TrainedPlaces::add(VariableOp variable) {
   if (named == byName.end() && source.isPart)
     return;
   if (named == byName.end())
-    throwUnsupported("'" + name + "' is trained, but is the value of no initializer and no Constant node");
+    throwNotExported("'" + name + "' is trained, but is the value of no initializer and no Constant node");
   SmallVector<const void *> found;
   for (const void *place : named->second)
     if (llvm::any_of(source.getValues(place), [&](const OnnxSource::Value &value) {
@@ -50,15 +50,15 @@ void TrainedPlaces::add(VariableOp variable) {
   if (!variable.getInitialAttr() && named->second.size() == 1)
     found.push_back(named->second.front());
   if (found.empty())
-    throwUnsupported("'" + name + "' is trained, but " + Twine(named->second.size()) + " of the model's tensors " +
+    throwNotExported("'" + name + "' is trained, but " + Twine(named->second.size()) + " of the model's tensors " +
                      (named->second.size() == 1 ? "has" : "have") +
                      " this name, and none of them the values that it begins with");
   for (const void *place : found) {
     for (const OnnxSource::Value &value : source.getValues(place)) {
       if (value.name != name)
-        throwUnsupported("'" + name + "' is trained, but its tensor in the model is that of '" + value.name + "' too");
+        throwNotExported("'" + name + "' is trained, but its tensor in the model is that of '" + value.name + "' too");
       if (value.elements.getElementType() != type.getElementType())
-        throwUnsupported("'" + name + "' is trained in another element type than the model's: want " +
+        throwNotExported("'" + name + "' is trained in another element type than the model's: want " +
                          describeType(value.elements.getElementType()) + ", got " +
                          describeType(type.getElementType()));
     }
@@ -67,7 +67,7 @@ void TrainedPlaces::add(VariableOp variable) {
       if (was.size() != type.getShape().size() || size != type.getShape()[index])
         changedSizes.insert(size);
     if (!places.try_emplace(place, Trained{variable.getSymName(), type}).second)
-      throwUnsupported("two variables are trained that have the name '" + name + "' in the model");
+      throwNotExported("two variables are trained that have the name '" + name + "' in the model");
   }
 }
 
@@ -80,7 +80,7 @@ void TrainedPlaces::checkSizes() const {
         continue;
       for (int64_t number : numbers.getValues<int64_t>())
         if (changedSizes.contains(number))
-          throwUnsupported("a trained tensor has another size than " + Twine(number) + " of the model's, but '" +
+          throwNotExported("a trained tensor has another size than " + Twine(number) + " of the model's, but '" +
                            value.name + "' has the number " + Twine(number) + ", which may be that size");
     }
 }

@@ -31,8 +31,55 @@ struct ModuleLoader {
   Status run();
 };
 
+// Whether the bytes are a message with the fields of ONNX's ModelProto, a graph among them, from the first byte to the
+// last. Nothing inside of the fields is looked at.
+static bool isOnnxModel(std::span<const uint8_t> bytes) {
+  auto take = [&bytes](uint64_t &number) {
+    number = 0;
+    for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+      const uint8_t byte = bytes.front();
+      bytes = bytes.subspan(1);
+      number |= uint64_t(byte & 0x7f) << shift;
+      if (byte < 0x80)
+        return true;
+    }
+    return false;
+  };
+  constexpr uint64_t isVarint = 1 << 1 | 1 << 5;
+  constexpr uint64_t isMessage =
+      1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 14 | 1 << 20 | 1 << 25 | 1 << 26;
+  constexpr uint64_t graph = 7;
+  bool hasGraph = false;
+  while (!bytes.empty()) {
+    uint64_t tag = 0, number = 0;
+    if (!take(tag) || !take(number) || tag >> 3 > 26)
+      return false;
+    const uint64_t field = tag >> 3, wire = tag & 7;
+    if (wire == 0 && (isVarint >> field & 1))
+      continue;
+    if (wire != 2 || !(isMessage >> field & 1) || number > bytes.size())
+      return false;
+    bytes = bytes.subspan(number);
+    hasGraph |= field == graph;
+  }
+  return hasGraph;
+}
+
+// "dir/net.onnx" -> "dir/net.vxm".
+static std::string nameModule(const std::string &model) {
+  const size_t point = model.rfind('.');
+  const bool hasEnding = point != std::string::npos && model.find('/', point) == std::string::npos;
+  return model.substr(0, hasEnding ? point : std::string::npos) + ".vxm";
+}
+
 Status ModuleLoader::readHeader() {
   std::span<const uint8_t> file = module.file;
+  if (isOnnxModel(file))
+    return hasFolder
+               ? failure(VX_INVALID_MODULE, "is an ONNX model and no vx module: compile it with 'vx-compile {} -o {}'",
+                         module.filePath, nameModule(module.filePath))
+               : failure(VX_INVALID_MODULE, "is an ONNX model and no vx module: compile it with vx-compile, or "
+                                            "vxc_compile_bytes of libvx_compiler");
   if (file.size() < sizeof(header)) {
     // A file that starts otherwise is no module at all, however short.
     size_t known = std::min<size_t>(file.size(), sizeof(header.magic));

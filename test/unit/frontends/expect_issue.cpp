@@ -17,6 +17,7 @@ static void expectIssue(const ModelProto &model, ImportIssue::Kind kind, const s
   ASSERT_EQ(report.issues.size(), 1u);
   EXPECT_EQ(report.issues[0].reason, reason);
   EXPECT_EQ(report.issues[0].kind, kind);
+  EXPECT_FALSE(report.issues[0].advice.empty());
 }
 
 void expectInvalid(const ModelProto &model, const std::string &reason, const std::string &folder) {

@@ -130,7 +130,10 @@ TEST_F(ImportOnnx, ExternalDataComesFromTheModelsFolder) {
   // Without a folder there is no such data.
   EXPECT_FALSE(import(proto));
   ASSERT_EQ(report.issues.size(), 1u);
-  EXPECT_EQ(report.issues[0].str(), "tensor 'w': its data is in 'w.bin', but the model has no folder");
+  EXPECT_EQ(report.issues[0].str(),
+            "tensor 'w': its data is in 'w.bin', but the model has no folder; put the files of the "
+            "weights where they were beside the model when it was exported, or export it again "
+            "into one file");
 }
 
 TEST_F(ImportOnnx, ListsEveryNodeThatIsNotSupported) {
@@ -150,10 +153,11 @@ TEST_F(ImportOnnx, ListsEveryNodeThatIsNotSupported) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   report.print(stream);
-  EXPECT_EQ(text, "model.onnx: node 'first' (Unheard, ai.onnx 21) is not supported: the op is not imported\n"
-                  "model.onnx: node 'Unknown_1' (Unknown, ai.onnx 21) is not supported: the op is not imported\n"
-                  "model.onnx: node 'third' (Other, ai.onnx 21) is not supported: the op is not imported\n"
-                  "model.onnx: 3 nodes are not supported\n");
+  const std::string end = ") is not supported: the op is not imported; export the model again with ops that "
+                          "docs/onnx-ops.md lists, or add the op to the model as a function of it\n";
+  EXPECT_EQ(text, "model.onnx: node 'first' (Unheard, ai.onnx 21" + end +
+                      "model.onnx: node 'Unknown_1' (Unknown, ai.onnx 21" + end +
+                      "model.onnx: node 'third' (Other, ai.onnx 21" + end + "model.onnx: 3 nodes are not supported\n");
 }
 
 TEST(ImportIssue, SaysWhatIsWrongWithWhich) {
@@ -168,13 +172,16 @@ TEST(ImportIssue, SaysWhatIsWrongWithWhich) {
   issue.version = 3;
   issue.kind = ImportIssue::Kind::Unsupported;
   EXPECT_EQ(issue.str(), "node 'n' (Op, own 3) is not supported: the reason");
+  issue.advice = "export it again";
+  EXPECT_EQ(issue.str(), "node 'n' (Op, own 3) is not supported: the reason; export it again");
 }
 
 TEST_F(ImportOnnx, FailsOnEmptyBytes) {
   EXPECT_FALSE(importOnnx(context, llvm::MemoryBufferRef("", "none"), "", options, report));
   ASSERT_EQ(report.issues.size(), 1u);
   EXPECT_EQ(report.issues[0].kind, ImportIssue::Kind::Invalid);
-  EXPECT_EQ(report.issues[0].str(), "expects an ONNX model, got an empty file");
+  EXPECT_EQ(report.issues[0].str(), "expects an ONNX model, got an empty file; give the .onnx file that an exporter "
+                                    "has written");
 }
 
 TEST_F(ImportOnnx, OneContextTakesManyModels) {

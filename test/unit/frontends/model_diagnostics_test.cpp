@@ -21,11 +21,15 @@ TEST(DimMath, Reasons) {
     names.push_back("x" + std::to_string(i));
     inputs.push_back(value(names.back(), f32({"n" + std::to_string(i)})));
   }
-  expectUnsupported(model(graph(inputs, {node("Concat", names, {"y"}, {attribute("axis", int64_t(0))})}, {value("y")})),
-                    "expects sizes of at most 256 terms, got a longer expression");
+  expectUnsupported(
+      model(graph(inputs, {node("Concat", names, {"y"}, {attribute("axis", int64_t(0))})}, {value("y")})),
+      "expects sizes whose expressions have at most 256 names, numbers and operations together, got a longer "
+      "one");
   // Each size is short, but their product is not.
-  expectUnsupported(model(graph({value("s", f32({"a", "b"})), value("x", f32(Dims(11, "a + b")))}, {}, {value("x")})),
-                    "expects sizes of at most 256 terms, got a longer expression");
+  expectUnsupported(
+      model(graph({value("s", f32({"a", "b"})), value("x", f32(Dims(11, "a + b")))}, {}, {value("x")})),
+      "expects sizes whose expressions have at most 256 names, numbers and operations together, got a longer "
+      "one");
   expectInvalid(passing(f32({int64_t(1) << 40, int64_t(1) << 40})),
                 "expects tensors of at most 281474976710656 elements, got more in dimension 1");
   expectInvalid(one(node("ConstantOfShape", {"shape"}, {"y"}), {}, {integers("shape", {1}, {-1})}),

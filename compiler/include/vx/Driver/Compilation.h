@@ -45,6 +45,7 @@ struct DimOption {
   std::string name;
   std::vector<int64_t> values;
   std::optional<SymbolRange> range;
+  std::vector<std::string> namesakes = {}; // symbols that have the same name in the model, and get the same values
 };
 
 struct CompilationOptions {

@@ -94,6 +94,9 @@ typedef struct vxc_options {
   // number.
   int64_t memory;
   int64_t planned_batch; // 0: not known
+  // Shapes that an ONNX file states of its outputs and values and that its nodes contradict are errors, and not
+  // warnings; nodes out of the order of their values are an error, and not sorted with a note.
+  uint8_t strict;
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

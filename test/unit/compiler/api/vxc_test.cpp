@@ -261,7 +261,9 @@ TEST(VxcBytes, diagnosticsNameNodes) {
   EXPECT_EQ(wrong.result, VXC_UNSUPPORTED);
   EXPECT_EQ(wrong.messages.rfind("wrong.onnx: node '", 0), 0u) << wrong.messages;
   EXPECT_NE(wrong.messages.find("' (Rexu, ai.onnx "), std::string::npos) << wrong.messages;
-  EXPECT_NE(wrong.messages.find(") is not supported: the op is not imported\nwrong.onnx: 1 node is not supported\n"),
+  EXPECT_NE(wrong.messages.find(") is not supported: the op is not imported; export the model again with "
+                                "ops that docs/onnx-ops.md lists, or add the op to the model as a function of it\n"
+                                "wrong.onnx: 1 node is not supported\n"),
             std::string::npos)
       << wrong.messages;
 }

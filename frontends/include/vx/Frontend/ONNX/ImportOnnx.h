@@ -19,6 +19,9 @@ struct ImportOptions {
   int64_t maxInlineElements = 64;
   /// Keep the model, for an export of it (ExportOnnx.h).
   bool keepSource = false;
+  /// What the file states of shapes and inference contradicts is an error and no warning, and so are nodes out of
+  /// order.
+  bool strict = false;
   /// The model is to be trained: dropouts and batch norms that compute something else in training, whatever the file
   /// says of them, become `vx.dropout` and `vx.batch_norm`. Else they compute what the file says.
   bool trains = false;
@@ -46,8 +49,10 @@ struct ImportIssue {
   int64_t version = 0;
   /// What was wanted and what came; names the tensor, input or file where it is no node's.
   std::string reason;
+  /// What the user can do about it; never empty in a report.
+  std::string advice;
 
-  /// One line without the file's name, e.g. "node 'up' (ConvTranspose, ai.onnx 17) is not supported: ...".
+  /// One line without the file's name, e.g. "node 'up' (ConvTranspose, ai.onnx 17) is not supported: ...; export ...".
   std::string str() const;
 };
 
@@ -56,6 +61,24 @@ struct ImportIssueGroup {
   ImportIssue first;
   /// The nodes' names, or the tensors': one for each issue.
   std::vector<std::string> places;
+};
+
+/// What an import took otherwise than the file has it.
+struct ImportNote {
+  enum class Kind {
+    /// The file contradicts itself.
+    Warning,
+    /// The file says more than vx has room for, or says it in another way than it should.
+    Note,
+  };
+  Kind kind;
+  /// Of the first place, without the file's name.
+  std::string text;
+  /// The nodes or values that it is about, where the text is about one of several.
+  std::vector<std::string> places;
+
+  /// One line, which names the first places.
+  std::string str() const;
 };
 
 /// What stands behind a message about the first of several places: " (and 3 more: 'b', 'c', 'd')", of many the first
@@ -67,6 +90,8 @@ struct ImportReport {
   /// The file, as the caller named it.
   std::string file;
   std::vector<ImportIssue> issues;
+  /// Of an import that succeeded, in the order of the model; one for all places of a kind.
+  std::vector<ImportNote> notes;
   /// The files beside the model that its tensors name, also those that nothing reads.
   std::vector<std::string> externalFiles;
   /// The model, with `keepSource`.
