@@ -24,8 +24,8 @@ struct ModuleFile {
 };
 
 // The module that `compiler`, a path or the name of a tool beside this one, makes of a model for `targets`: that of an
-// earlier use from the cache, where neither the model's files nor the compiler have changed since. Throws a ToolError as
-// vx-compile ends, and one with exit code 3 where there is no compiler.
+// earlier use from the cache, where neither the model's files nor the compiler have changed since. Throws a ToolError
+// as vx-compile ends, and one with exit code 3 where there is no compiler.
 ModuleFile compileModelFile(const char *tool, const std::string &model, const std::vector<std::string> &targets,
                             const std::string &compiler = "vx-compile");
 

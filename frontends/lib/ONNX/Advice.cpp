@@ -16,11 +16,13 @@ static std::string adviseOnOp(llvm::StringRef domain, llvm::StringRef op) {
     return "export the model again without ONNX Runtime's fusions (optimum: without -O1 to -O4; onnxruntime: the model "
            "from before its optimizer), and quantize it as QuantizeLinear and DequantizeLinear "
            "(quant_format=QuantFormat.QDQ)";
-  if (op == "SimplifiedLayerNormalization" || op == "SkipLayerNormalization" || op == "SkipSimplifiedLayerNormalization")
+  if (op == "SimplifiedLayerNormalization" || op == "SkipLayerNormalization" ||
+      op == "SkipSimplifiedLayerNormalization")
     return "export the model again without ONNX Runtime's fusions (optimum: without -O1 to -O4; onnxruntime: the model "
            "from before its optimizer)";
   if (domain.empty() || isKnownDomain(normalizeDomain(domain)))
-    return "export the model again with ops that docs/onnx-ops.md lists, or add the op to the model as a function of it";
+    return "export the model again with ops that docs/onnx-ops.md lists, or add the op to the model as a function of "
+           "it";
   return "add the op to the model as a function of it (torch.onnx.export with dynamo=True writes such functions), or "
          "export the model again with ops of 'ai.onnx' in its place";
 }
@@ -45,7 +47,8 @@ std::string describeAdvice(Advice advice, llvm::StringRef domain, llvm::StringRe
   case Advice::MoveWeights:
     return "export the model again with its weights in external data (onnx.save: save_as_external_data=True)";
   case Advice::RestoreData:
-    return "put the files of the weights where they were beside the model when it was exported, or export it again into "
+    return "put the files of the weights where they were beside the model when it was exported, or export it again "
+           "into "
            "one file";
   case Advice::ReplaceOp:
     return adviseOnOp(domain, op);
@@ -68,7 +71,8 @@ std::string describeAdvice(Advice advice, llvm::StringRef domain, llvm::StringRe
   case Advice::CastElements:
     return "export the model again in another element type, or put a Cast before the node";
   case Advice::GiveTensors:
-    return "export the model again with tensors in the place of maps (skl2onnx: options={'zipmap': False}; onnxmltools: "
+    return "export the model again with tensors in the place of maps (skl2onnx: options={'zipmap': False}; "
+           "onnxmltools: "
            "zipmap=False)";
   case Advice::ChangeSetting:
     return "export the model again with a value that is taken";

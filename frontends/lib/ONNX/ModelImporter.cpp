@@ -375,8 +375,13 @@ bool ModelImporter::importScopeNodes() {
 
 bool ModelImporter::importNext(NumberedNode numbered) {
   const NodeProto &node = *numbered.proto;
-  if (scope->continued.contains(&node))
+  if (scope->continued.contains(&node)) {
+    // What the branches before it have not given, since one of them failed, fails silently.
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        scope->entries.try_emplace(output, Entry{Type(), builder.getUnknownLoc()});
     return true;
+  }
   if (++importedNodes > maxNodes) {
     if (importedNodes == maxNodes + 1)
       addIssue({ImportIssue::Kind::Unsupported,

@@ -122,8 +122,7 @@ private:
 
 } // namespace
 
-std::vector<NumberedNode>
-ModelImporter::orderNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
+std::vector<NumberedNode> ModelImporter::orderNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
   llvm::StringMap<int> producers;
   for (auto [index, node] : llvm::enumerate(nodes))
     for (const std::string &output : node.output())

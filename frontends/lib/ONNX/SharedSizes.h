@@ -1,6 +1,6 @@
-// Sizes of inputs that have one name. A name says that the sizes are equal, and where a node relies on that, it holds. Of
-// inputs that no node brings together, or that only some branch of an If does, the sizes may differ: decoders that are
-// merged into one model get keys of length 0 for the branch that is not taken.
+// Sizes of inputs that have one name. A name says that the sizes are equal, and where a node relies on that, it holds.
+// Of inputs that no node brings together, or that only some branch of an If does, the sizes may differ: decoders that
+// are merged into one model get keys of length 0 for the branch that is not taken.
 #ifndef VX_FRONTEND_ONNX_SHAREDSIZES_H
 #define VX_FRONTEND_ONNX_SHAREDSIZES_H
 

@@ -230,7 +230,8 @@ TEST(VxcBytes, badArguments) {
             "option 'external_weights' is set, want the weights of a module in memory inside of it\n");
   const Bytes none("", nullptr);
   EXPECT_EQ(none.result, VXC_UNSUPPORTED);
-  EXPECT_EQ(none.messages, "model: expects an ONNX model, got an empty file\n");
+  EXPECT_EQ(none.messages,
+            "model: expects an ONNX model, got an empty file; give the .onnx file that an exporter has written\n");
   const Bytes text("func.func @main(", "m.mlir");
   EXPECT_EQ(text.result, VXC_UNSUPPORTED);
   EXPECT_EQ(text.messages.rfind("m.mlir:1:16: ", 0), 0u) << text.messages;
