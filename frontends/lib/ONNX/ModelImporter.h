@@ -49,8 +49,6 @@ struct Entry {
   FloatSizes floatSizes;
   /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
   bool contentsAreRead = false;
-  /// Of one float that a whole number was cast to: that, where the float's type has it. Else null.
-  DimAttr wholeNumber;
   /// The elements of an initializer or constant, and its name in the model.
   mlir::ElementsAttr constant;
   std::string constantName;
