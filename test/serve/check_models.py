@@ -101,7 +101,7 @@ def check_failing_models(bench):
                     and int(words[3]) >= 4 * 10**12 and int(words[-1]) < int(words[3]) and "model 'pairs'" in data["error"], data)
         status, headers, data = ask_floats(server, "pairs", [1.0] * 10_000)
         bench.check("an answer that does not fit", (status, headers["x-vx-error-code"], data["error"]) ==
-                    (507, "out_of_memory", "an answer of 400000000 bytes is larger than all that may be in flight, 268435456"), (status, data))
+                    (507, "out_of_memory", "an answer of 400000000 bytes is larger than all that may be in flight, 67108864"), (status, data))
         status, _, data = ask_floats(server, "pairs", [1.0, 2.0, 3.0])
         bench.check("one that fits", status == 200 and data["outputs"][0]["data"] == [1, 2, 3, 2, 4, 6, 3, 6, 9], data)
 
