@@ -72,8 +72,8 @@ METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "alway
 def word_piece(draw):
     limit = draw.choice((1, 2, 3, 8, 24, 100))
     first, others = pieces(draw, LETTERS[:draw.randrange(1, 5)], draw.randrange(0, 12)), pieces(draw, LETTERS[:draw.randrange(1, 5)], draw.randrange(0, 12))
-    vocabulary = ["[UNK]"] + first + ["##" + piece for piece in others]
-    return document({"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": limit, "vocab": {token: id for id, token in enumerate(vocabulary)}},
+    vocabulary, step = ["[UNK]"] + first + ["##" + piece for piece in others], draw.choice((1, 1, 3))
+    return document({"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": limit, "vocab": {token: id * step for id, token in enumerate(vocabulary)}},
                     draw.choice((SPLIT, {"type": "BertPreTokenizer"}))), first + others, limit
 
 
@@ -111,8 +111,9 @@ def byte_bpe(draw):
     spell = lambda text: "".join(piece for piece, _ in pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(text))
     plain = [spell(letter) for letter in LETTERS[:2]] + [c for letter in LETTERS[2:] for c in spell(letter)] + [spell(" ")]
     merges = merges_of(draw, plain, draw.randrange(0, 30), "")
-    vocabulary = list(dict.fromkeys(sorted(alphabet) + plain))
-    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": draw.random() < 0.5,
+    has_all = draw.random() < 0.7  # else some bytes have no token
+    vocabulary = list(dict.fromkeys((sorted(alphabet) if has_all else ["<unk>"]) + plain))
+    model = {"type": "BPE", "dropout": None, "unk_token": None if has_all else "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": draw.random() < 0.5, "byte_fallback": False, "ignore_merges": draw.random() < 0.5,
              "vocab": {token: id for id, token in enumerate(vocabulary)}, "merges": merges}
     level = {"type": "ByteLevel", "add_prefix_space": draw.random() < 0.5, "trim_offsets": False, "use_regex": draw.random() < 0.7}
     return document(model, level, {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}), ["a", "b", "ab", "ba", "aa", "é", " a"], 24
