@@ -136,6 +136,8 @@ def check_server(bench):
         for name in values(key):
             os.makedirs(inside(f"{top}/{name}"), exist_ok=True)
             os.chown(inside(f"{top}/{name}"), SERVICE_USER, SERVICE_USER)
+    # An administrator puts a model where the documentation says.
+    bench.run(os.path.join(bench.build, "bin", "vx-compile"), f"{bench.source}/examples/digits/digits.onnx", "--target=cpu", "-o", inside("/var/lib/vx/models/digits.vxm"))
     environment = dict(entry.split("=", 1) for entry in values("Environment"))
     # A port that is free, since others run tests here too; all else is as the package has it.
     environment |= {"NOTIFY_SOCKET": "/tmp/notify", "VX_SERVER__PORT": "0"}
@@ -155,6 +157,7 @@ def check_server(bench):
             pass
         with open(log) as file:
             text = file.read()
+        bench.check("it finds the models of the service", "models /var/lib/vx/models (1 found, 0 refused)" in text, text)
         bench.check("the server of the unit starts as a user without rights, and says that it is ready", b"READY=1" in said, text)
         server.send_signal(signal.SIGTERM)
         try:
