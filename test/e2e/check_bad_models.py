@@ -326,6 +326,8 @@ def table():
     yield "a name of the outer graph made again", choice(branch([node("Relu", ["x"], ["x"], name="inside")], ["x"])), "'inside' .*'x'"
     yield "an initializer with a name of the outer graph", choice(branch([node("Relu", ["x"], ["t"], name="inside")], initializer=[tensor("x", F32, [2, 3], [1.0] * 6)])), None
     yield "a value with a name of the outer graph", choice(branch([node("Abs", ["z"], ["x"], name="inside"), node("Add", ["x", "z"], ["t"], name="i")]), inputs=[value("z")]), None
+    later = choice(branch([node("Abs", ["x"], ["z"], name="inside"), node("Neg", ["z"], ["t"], name="i")]), outputs=[value("z", shape=None)])
+    yield "a value inside with the name of a later one outside", changed(later, lambda m: m.graph.node.append(node("Relu", ["y"], ["z"], name="m"))), None
     yield "a name of the outer graph read before it is another value's", choice(branch([node("Relu", ["x"], ["q"], name="inside"), node("Abs", ["q"], ["x"], name="i")], ["x"])), "'inside' .*'x'.*'i' "
     yield "a value that another branch makes", choice(branch([node("Relu", ["e"], ["t"], name="inside")])), "'inside' .*'e'"
     yield "a value of an inner graph read outside", changed(choice(branch([node("Relu", ["x"], ["t"], name="inside")])), lambda m: m.graph.node.append(node("Relu", ["t"], ["z"], name="m"))), "'m' .*'t'"

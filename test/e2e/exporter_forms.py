@@ -217,6 +217,19 @@ def choices():
               "q = If (a) <then_branch = t2 () => ( u) { i = If (b) <then_branch = t3 () => ( v) { v = Neg (p) }, else_branch = e3 () => ( w) { w = ReduceSum <keepdims = 0> (p, flat) }>\n u = Reshape (i, flat) }, "
               "else_branch = e2 () => ( k) { k = Neg (p) }>\n y = Reshape (q, flat)")
     yield Form("a choice inside of a choice", model(nested, "float[N, K] x, bool a, bool b", ["y"]), [{"x": f32(2, k), "a": np.array(k == 1), "b": np.array(b)} for k in (1, 3) for b in (True, False)])
+    # Each reads the one before: without what is known of the condition there would be 256 ways through them.
+    chain = "h0 = If (a) <then_branch = t () => ( t0) { t0 = Squeeze (x, axis) }, else_branch = e () => ( e0) { e0 = Identity (x) }>\n s0 = Softmax (h0)\n "
+    for level in range(1, 8):
+        changes = f"ReduceSum <keepdims = 0> (s{level - 1}, flat)" if level % 2 else f"Unsqueeze (s{level - 1}, zero)"
+        chain += (f"h{level} = If (a) <then_branch = t () => ( t{level}) {{ t{level} = {changes} }}, else_branch = e () => ( e{level}) {{ e{level} = Abs (s{level - 1}) }}>\n "
+                  f"s{level} = " + (f"Identity (h{level})\n " if level % 2 else f"Softmax (h{level})\n "))
+    yield Form("eight choices by one condition, one after the other", model(chain + "y = Reshape (s7, flat)", "float[N, K] x, bool a", ["y"]).replace("int64 one = {1}", "int64[1] zero = {0}"),
+               [{"x": f32(2, k), "a": np.array(k == 1)} for k in (1, 3)])
+    # After the first one's 'then' the second can only take its 'else', and after its 'else' both.
+    yield Form("a choice that another one leaves only one branch", model(
+        "m = If (a) <then_branch = t () => ( t) { t = Squeeze (x, axis) }, else_branch = e () => ( e) { e = Identity (x) }>\n p = Softmax (m)\n "
+        "q = If (b) <then_branch = t2 () => ( u) { u = ReduceSum <keepdims = 0> (p, flat) }, else_branch = e2 () => ( w) { w = Neg (p) }>\n r = Softmax <axis = 0> (q)\n y = Reshape (r, flat)",
+        "float[N, K] x, bool a, bool b", ["y"]), [{"x": f32(2, k), "a": np.array(k == 1), "b": np.array(b)} for k, b in ((1, False), (3, True), (3, False))])
     rounds = text("g (float[N, K] x, bool a, int64 n) => (float[?] y, float[?] last) <int64[1] axis = {1}, int64[1] flat = {-1}> { start = Constant <value = float[1] {0}> ()\n last = Loop (n, , start) "
                   "<body = body (int64 i, bool k, float[1] s) => (bool k2, float[1] s2) { k2 = Identity (k)\n m = If (a) <then_branch = t () => ( t) { t = Squeeze (x, axis) }, else_branch = e () => ( e) "
                   "{ e = Identity (x) }>\n r = Softmax (m)\n q = If (a) <then_branch = t2 () => ( u) { u = Neg (r) }, else_branch = e2 () => ( w) { w = Abs (r) }>\n f = Reshape (q, flat)\n "
