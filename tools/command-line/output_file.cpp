@@ -61,6 +61,14 @@ FileWriter::~FileWriter() {
     ::close(descriptor);
 }
 
+void FileWriter::reserve(uint64_t bytes) {
+  if (descriptor >= 0 || bytes == 0)
+    return;
+  if (::fallocate(partial.descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
+      (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
+    throw writeError(path, errno);
+}
+
 void FileWriter::write(std::span<const uint8_t> bytes) {
   int error = 0;
   if (descriptor < 0) {

@@ -23,6 +23,10 @@ public:
   FileWriter(const FileWriter &) = delete;
   FileWriter &operator=(const FileWriter &) = delete;
 
+  // Takes room for so many bytes in all, so that a disk that has less is an error before the work is done and not after
+  // it. Does nothing for streams, devices, and file systems that cannot. Throws a ToolError, exit 1.
+  void reserve(uint64_t bytes);
+
   // Throw a ToolError, exit 1.
   void write(std::span<const uint8_t> bytes);
   void write(std::string_view text);

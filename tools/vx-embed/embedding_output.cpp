@@ -28,8 +28,11 @@ std::string vectorJson(std::span<const float> vector) {
 EmbeddingsFile::EmbeddingsFile(const std::string &path, size_t rows, size_t columns)
     : file(path), isNpy(path.ends_with(".npy")) {
   const int64_t dims[] = {static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
-  if (isNpy)
-    file.write(formatNpyHeader(VX_F32, dims));
+  if (!isNpy)
+    return;
+  const std::vector<uint8_t> header = formatNpyHeader(VX_F32, dims);
+  file.reserve(header.size() + uint64_t(rows) * columns * sizeof(float));
+  file.write(header);
 }
 
 void EmbeddingsFile::add(const vx::serve::Matrix &vectors) {

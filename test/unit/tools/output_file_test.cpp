@@ -65,6 +65,24 @@ TEST_F(OutputFile, comesInPieces) {
   EXPECT_EQ(fileCount(), 1u);
 }
 
+// A disk that has not the room is an error before the bytes are computed.
+TEST_F(OutputFile, room) {
+  const fs::path path = folder / "a";
+  FileWriter file(path.string());
+  file.reserve(10000);
+  file.write("text");
+  std::string error;
+  try {
+    FileWriter((folder / "b").string()).reserve(uint64_t(1) << 62);
+  } catch (const ToolError &raised) {
+    error = raised.what();
+  }
+  EXPECT_TRUE(error.starts_with(fmt::format("cannot write '{}': ", (folder / "b").string()))) << error;
+  file.commit();
+  EXPECT_EQ(contents(path), "text"); // and no more
+  EXPECT_EQ(fileCount(), 1u);
+}
+
 TEST_F(OutputFile, missingFolder) {
   const std::string path = (folder / "none" / "a").string();
   EXPECT_EQ(errorOf(path, "text"), fmt::format("cannot write '{}': No such file or directory", path));
