@@ -319,6 +319,17 @@ def resized(bench):
             bench.compare(f"resized, {title}, {size}", model, session, feeds)
 
 
+    for coordinates in ("half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners"):
+        modes = [(number, mode) for number in range(len(scales)) for mode in ("floor", "ceil")]
+        nodes = "".join(f"y{i} = Resize <mode = \"nearest\", nearest_mode = \"{mode}\", coordinate_transformation_mode = \"{coordinates}\"> (x, , s{number}) " for i, (number, mode) in enumerate(modes))
+        model = parse(f'(float[1, T] x) => ({", ".join(f"float[1, U{i}] y{i}" for i in range(len(modes)))}) {{ {nodes} }}')
+        model.graph.initializer.extend(weights)
+        _, code, said = bench.compile(model)
+        bench.check(f"resized by {coordinates}", said[-300:] if code else "")
+        for size in () if code else range(10, 65, 3):
+            bench.compare(f"resized by {coordinates}, {size}", model, start(model), {"x": np.arange(size, dtype=np.float32)[None]})
+
+
 def empty(bench):
     """Static lengths of 0: recurrent nodes in each direction, scans and loops; what there is nothing of."""
     random = np.random.default_rng(6)

@@ -50,7 +50,8 @@ public:
   /// The place in the input's coordinates, which may lie outside of it.
   Value getPlaces(StringRef mode) {
     auto half = [&] { return n.splat(0.5, type); };
-    auto halfPixel = [&] { return n.emit<SubOp>(n.emit<DivOp>(n.emit<AddOp>(number, half()), scale), half()); };
+    auto center = [&] { return n.emit<DivOp>(n.emit<AddOp>(number, half()), scale); };
+    auto halfPixel = [&] { return n.emit<SubOp>(center(), half()); };
     if (mode == "half_pixel")
       return halfPixel();
     if (mode == "asymmetric")
@@ -58,8 +59,10 @@ public:
     if (mode == "half_pixel_symmetric") {
       // The centers of both meet, also where a fraction of a place was left out.
       Value whole = n.emit<DivOp>(size(target.to), n.emit<MulOp>(scale, size(target.from)));
-      Value center = n.emit<MulOp>(size(target.from), half());
-      return n.emit<AddOp>(n.emit<MulOp>(center, n.emit<SubOp>(n.splat(1, type), whole)), halfPixel());
+      Value middle = n.emit<MulOp>(size(target.from), half());
+      Value offset = n.emit<MulOp>(middle, n.emit<SubOp>(n.splat(1, type), whole));
+      // In this order, in which ONNX Runtime rounds.
+      return n.emit<SubOp>(n.emit<AddOp>(offset, center()), half());
     }
     // With one place there is nothing to divide by.
     Value isOne = n.emit<CompareOp>(ComparePredicate::le, size(target.to), n.splat(1, type));

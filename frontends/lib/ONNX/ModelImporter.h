@@ -47,8 +47,6 @@ struct Entry {
   std::optional<Dims> contents;
   /// The elements of a short list of floats that were made of sizes.
   FloatSizes floatSizes;
-  /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
-  bool contentsAreRead = false;
   /// The elements of an initializer or constant, and its name in the model.
   mlir::ElementsAttr constant;
   std::string constantName;
