@@ -240,7 +240,8 @@ static std::string serverDocument(const std::vector<ServerResult> &results) {
   Json list = Json::array();
   for (const ServerResult &result : results)
     list.push_back(result.json());
-  return vx::jsonText(Json({{"version", 1}, {"record", benchRecord().json({})}, {"results", std::move(list)}}), 2) + "\n";
+  return vx::jsonText(Json({{"version", 1}, {"record", benchRecord().json({})}, {"results", std::move(list)}}), 2) +
+         "\n";
 }
 
 static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptions &options) {
