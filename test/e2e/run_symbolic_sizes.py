@@ -319,7 +319,7 @@ def resized(bench):
             bench.compare(f"resized, {title}, {size}", model, session, feeds)
 
 
-    for coordinates in ("half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners"):
+    for coordinates in ("half_pixel", "asymmetric", "align_corners"):
         modes = [(number, mode) for number in range(len(scales)) for mode in ("floor", "ceil")]
         nodes = "".join(f"y{i} = Resize <mode = \"nearest\", nearest_mode = \"{mode}\", coordinate_transformation_mode = \"{coordinates}\"> (x, , s{number}) " for i, (number, mode) in enumerate(modes))
         model = parse(f'(float[1, T] x) => ({", ".join(f"float[1, U{i}] y{i}" for i in range(len(modes)))}) {{ {nodes} }}')
