@@ -13,13 +13,10 @@ import run_gradients  # noqa: E402
 from run_ops import Tools, load_family  # noqa: E402
 
 
-def find_point(base, derived, case, sizes):
-    """Inputs at which the results are finite, or None."""
-    for attempt in range(len(run_gradients.TAME)):
-        arrays, _ = run_gradients.draw_point(case, derived, sizes, attempt)
-        if run_gradients.is_finite(case, base.run([arrays])[0]):
-            return {name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()}
-    return None
+def draw_inputs(case, derived, sizes):
+    """The first point of a case, at which test/e2e/run_gradients.py wants finite results."""
+    arrays, _ = run_gradients.draw_point(case, derived, sizes, 0)
+    return {name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()}
 
 
 def pack_case(tools, root, number, family, case, targets):
@@ -31,12 +28,10 @@ def pack_case(tools, root, number, family, case, targets):
     narrow = run_gradients.with_type(derived, "f64", "f32")
     checks = []
     with tempfile.TemporaryDirectory() as scratch:
-        base, reference = run_gradients.Program(tools, scratch, [wide]), run_gradients.Program(tools, scratch, [narrow])
+        reference = run_gradients.Program(tools, scratch, [narrow])
         tools.must("vx-compile", f"{reference.folder}/written.mlir", f"--target={','.join(targets)}", "--no-cache", "--threads=1", "-o", f"{folder}/program.vxm")
         for index, sizes in enumerate(case.runs):
-            arrays = find_point(base, derived, wide, sizes)
-            if arrays is None:
-                continue
+            arrays = draw_inputs(wide, derived, sizes)
             check = {"name": f"gradients of {family}: {case.name}{''.join(f' {name}={size}' for name, size in sizes.items())}", "module": relative(f"{folder}/program.vxm"),
                      "targets": targets, "inputs": {}, "results": []}
             for name in narrow.inputs:
@@ -54,7 +49,7 @@ def pack_case(tools, root, number, family, case, targets):
 
 def pack_op_gradients(bin, root, families, every, targets, jobs=2):
     tools = Tools(bin)
-    work = [(family, case) for family in families for case in [case for case in load_family(family) if run_gradients.can_check(case)][::every]]
+    work = [(family, case) for family in families for case in [case for case in load_family(family) if run_gradients.can_check(case) and not case.without_gradient][::every]]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         packed = list(pool.map(lambda number: pack_case(tools, root, str(number), *work[number], targets), range(len(work))))
     return [check for checks in packed for check in checks]
