@@ -3,12 +3,10 @@ import contextlib
 import faulthandler
 import functools
 import gc
-import io
 import json
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -875,26 +873,6 @@ class Whole(unittest.TestCase):
         del given, array  # nobody has taken it
         gc.collect()
         self.assertIsNone(gone())
-
-    def test_the_documentation(self):
-        """The programs of docs/python.md, one after the other."""
-        blocks = re.findall(r"^```python\n(.*?)^```$", read(os.path.join(os.environ["VX_SOURCE"], "docs", "python.md")).decode(), re.M | re.S)
-        self.assertEqual(len(blocks), 4)
-        data = {"image": self.images[:128], "label": self.labels[:128]}
-        names = {"pixels": self.images[:1], "images": data["image"], "labels": data["label"], "test": data}
-        here, printed = os.getcwd(), io.StringIO()
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
-            shutil.copy(os.path.join(DIGITS, "digits.onnx"), folder)
-            shutil.copy(os.path.join(os.environ["VX_SOURCE"], "examples", "train_digits", "network.onnx"), folder)
-            os.chdir(folder)
-            try:
-                for block in blocks:
-                    exec(compile(block, "docs/python.md", "exec"), names)
-            finally:
-                os.chdir(here)
-            self.assertTrue(os.path.exists(os.path.join(folder, "trained.onnx")))
-        self.assertEqual((len(names["history"]), names["logits"].shape), (20, (1, 10)))
-        self.assertEqual(printed.getvalue().count("'validation':"), 20)
 
     def test_variables(self):
         text = b"""vx.variable @total : tensor<2xf32>

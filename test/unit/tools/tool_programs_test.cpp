@@ -52,10 +52,10 @@ protected:
   Outcome vxInfo(const std::string &arguments) { return sh(VX_INFO " " + arguments); }
   Outcome vxBench(const std::string &arguments) { return sh(VX_BENCH " " + arguments); }
 
-  void expectError(const Outcome &outcome, int code, const std::string &message) {
+  void expectError(const Outcome &outcome, int code, const std::string &message, const std::string &printed = "") {
     EXPECT_EQ(outcome.code, code);
     EXPECT_EQ(outcome.err, message + "\n");
-    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.out, printed);
   }
 
   // main(x: i32[n]) -> y = 3 x + 7
@@ -95,7 +95,7 @@ TEST_F(ToolPrograms, stringsArePrintedAndGoToFiles) {
   const Outcome read = vxRun("strings.vxm --device=cpu --input x=@y.pb --print");
   EXPECT_EQ(read.out, made.out) << read.err;
   expectError(vxRun("strings.vxm --device=cpu --dim n=3 --output y=@y.npy"), 2,
-              "vx-run: error: string[3] cannot be written as .npy, want a .pb file");
+              "vx-run: error: string[3] cannot be written as .npy, want a .pb file", "y: string[3]\n");
   EXPECT_EQ(vxInfo("strings.vxm").code, 0);
 }
 
@@ -224,7 +224,8 @@ TEST_F(ToolPrograms, sequencesAndOptionalsWantTheirOwnFiles) {
   writeFile("list.pb", {0x10, 1}); // a sequence of no tensor
   EXPECT_EQ(vxRun(call + "--output maybe=@maybe.pb").code, 0);
   expectError(vxRun(call + "--output maybe=@maybe.npy"), 2,
-              "vx-run: error: output 'maybe' is an optional without a value: want a .pb file, got 'maybe.npy'");
+              "vx-run: error: output 'maybe' is an optional without a value: want a .pb file, got 'maybe.npy'",
+              "maybe: optional of 0 i32 tensors\n");
   expectError(vxRun("none.vxm --device=cpu --input list=@list.npy"), 2,
               "vx-run: error: input 'list' is a sequence: want a .pb file, got 'list.npy'");
 }
