@@ -5,11 +5,19 @@
 
 #include "vx/compiler/vxc.h"
 
+#include <dlfcn.h>
+
 namespace vx::tools {
 
 std::vector<std::string> compilerTargets() { return splitList(vxc_targets()); }
 
 std::string compilerVersion() { return vxc_version(); }
+
+std::string compilerFile() {
+  Dl_info compiler;
+  const bool isFound = ::dladdr(reinterpret_cast<const void *>(&vxc_version), &compiler) != 0 && compiler.dli_fname;
+  return isFound ? compiler.dli_fname : "/proc/self/exe";
+}
 
 void endOnCompilerFailure() {
   vxc_end_on_failure([](int isOutOfMemory, const char *reason) {

@@ -28,6 +28,9 @@ std::vector<std::string> compilerTargets();
 // What --version prints.
 std::string compilerVersion();
 
+// The path of the file that the compiler's code is in; empty without a compiler.
+std::string compilerFile();
+
 // Has the process end with a message where the compiler cannot go on.
 void endOnCompilerFailure();
 

@@ -21,6 +21,8 @@ struct CaseResult {
   TargetOutcome outcome;
   // It says nothing about what must pass: the device is not there, or the case has its turn in another mode.
   bool isLeftOut = false;
+  // What a journal tells a stale result by: a hash of the module, or of what it is compiled from. Empty in no journal.
+  std::string origin = {};
 };
 
 nlohmann::ordered_json toJson(const CaseResult &result);

@@ -19,6 +19,7 @@ static CaseResult readResult(const Json &line) {
   result.mode = valueOf<Mode>(ModeNames, line.at("mode").get<std::string>()).value();
   result.outcome = {line.at("target"), valueOf<Outcome>(OutcomeNames, line.at("outcome").get<std::string>()).value(),
                     line.at("message"), line.at("seconds"), readSecondSizes(line)};
+  result.origin = line.value("origin", "");
   return result;
 }
 
@@ -47,7 +48,9 @@ std::vector<CaseResult> Journal::open(const std::string &name) {
 void Journal::add(const CaseResult &result) {
   if (!file)
     return;
-  const std::string line = toJson(result).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json object = toJson(result);
+  object["origin"] = result.origin;
+  const std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file.get()) != line.size() || std::fflush(file.get()) != 0)
     throw workError("cannot write '{}': {}", path, std::strerror(errno));
 }

@@ -14,8 +14,8 @@ namespace vx::tools {
 
 class Journal {
 public:
-  // What the file has; what follows is added. A last line that was cut off is dropped. Throws a ToolError: exit 3 that
-  // names the line which is none of a journal, exit 1 where the file cannot be written.
+  // What the file has, in its order; what follows is added. A last line that was cut off is dropped. Throws a
+  // ToolError: exit 3 that names the line which is none of a journal, exit 1 where the file cannot be written.
   std::vector<CaseResult> open(const std::string &path);
 
   // Nothing where none is open. Throws a ToolError (exit 1) when the disk is full.

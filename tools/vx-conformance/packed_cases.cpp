@@ -5,6 +5,8 @@
 #include "tensor_file.h"
 #include "tool_error.h"
 
+#include "vx/abi/module_header.h"
+
 #include <filesystem>
 
 namespace vx::tools {
@@ -64,6 +66,13 @@ void packCompiled(const std::string &folder, const std::string &name, Mode mode,
 bool isPacked(const CaseFolder &folder, Mode mode, const std::string &target) {
   return fs::exists(fileOf(folder.path, mode, target, "vxm")) ||
          fs::exists(fileOf(folder.path, mode, target, "unsupported"));
+}
+
+uint64_t packedHash(const CaseFolder &folder, Mode mode, const std::string &target) {
+  const std::string module = fileOf(folder.path, mode, target, "vxm");
+  const std::vector<uint8_t> bytes =
+      readFile(fs::exists(module) ? module : fileOf(folder.path, mode, target, "unsupported"));
+  return vx_hash64(bytes.data(), bytes.size());
 }
 
 CompiledCase unpackCompiled(const CaseFolder &folder, Mode mode, const std::string &target) {

@@ -9,6 +9,7 @@
 #include "case_compiler.h"
 #include "case_folder.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ void packCompiled(const std::string &folder, const std::string &name, Mode mode,
 
 // Whether there is something of a mode and target in a packed case.
 bool isPacked(const CaseFolder &folder, Mode mode, const std::string &target);
+
+// A hash of the module's bytes, or of the reason. Throws a ToolError (exit 3) where there is neither file.
+uint64_t packedHash(const CaseFolder &folder, Mode mode, const std::string &target);
 
 // Throws a ToolError (exit 3) where there is neither file.
 CompiledCase unpackCompiled(const CaseFolder &folder, Mode mode, const std::string &target);

@@ -10,6 +10,8 @@ std::vector<std::string> compilerTargets() { return {}; }
 
 std::string compilerVersion() { return versionText(); }
 
+std::string compilerFile() { return ""; }
+
 void endOnCompilerFailure() {}
 
 CompiledCase compileCase(const CaseRequest &, const std::string &, const std::vector<std::string> &, const char *) {

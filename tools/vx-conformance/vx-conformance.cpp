@@ -6,11 +6,14 @@
 #include "coverage_page.h"
 #include "expected_list.h"
 #include "file_checks.h"
+#include "input_file.h"
 #include "journal.h"
 #include "output_file.h"
 #include "packed_cases.h"
 #include "worker.h"
 #include "worker_pool.h"
+
+#include "vx/abi/module_header.h"
 
 #include <CLI/CLI.hpp>
 
@@ -132,9 +135,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Machines");
   app.add_option("--run", options.run, "Folder that --compile-only has filled: the compiler is not needed")
       ->group("Machines");
-  app.add_option(
-         "--journal", options.journal,
-         "File that gets a line of JSON as soon as something is known of a case; what it has already is not run again")
+  app.add_option("--journal", options.journal,
+                 "File that gets a line of JSON as soon as something is known of a case; what it has already, of the "
+                 "same module, is not run again")
       ->group("Results");
   app.add_option(
          "--expected", options.expected,
@@ -276,7 +279,7 @@ public:
     report.targets = options.targets;
     if (!options.journal.empty())
       for (CaseResult &result : journal.open(options.journal))
-        known.emplace(std::tuple(result.name, result.mode, result.outcome.target), std::move(result));
+        known.insert_or_assign(std::tuple(result.name, result.mode, result.outcome.target), std::move(result));
     std::set<std::string> features;
     missing = missingDevices(pool.devices(), options.targets, features);
     if (!options.compileOnly.empty())
@@ -293,6 +296,7 @@ public:
     pool.run(std::move(jobs), [&](size_t number, const TargetOutcome &outcome) {
       const size_t index = number / ModeCount;
       CaseResult result{cases[index].folder.name, cases[index].op, static_cast<Mode>(number % ModeCount), outcome};
+      result.origin = origins[{number, outcome.target}];
       journal.add(result);
       report.add(std::move(result));
       progress.show(++done, all, report.count(Outcome::Passed) + report.count(Outcome::Compiled));
@@ -328,25 +332,28 @@ private:
     report.add({cases[index].folder.name, cases[index].op, mode, {target, Outcome::Skipped, std::move(why), 0}, true});
   }
 
+  // What a result comes from, so that a journal's is not taken for that of another module: a hash of the packed module,
+  // or of the model, the compiler and what the compiler is asked for.
+  std::string originOf(const CaseRequest &request, const std::string &target) {
+    if (request.isPacked)
+      return fmt::format("{:016x}", packedHash(request.folder, request.mode, target));
+    auto hashOf = [](const std::string &path) {
+      const std::vector<uint8_t> bytes = readFile(path);
+      return vx_hash64(bytes.data(), bytes.size());
+    };
+    if (!compilerHash)
+      compilerHash = hashOf(compilerFile());
+    const CaseFolder &folder = request.folder;
+    return fmt::format("{:016x}-{:016x}-{}", *compilerHash,
+                       hashOf(folder.isModel() ? folder.path : folder.path + "/model.onnx"),
+                       fmt::join(request.variants, ","));
+  }
+
   void addJob(std::deque<WorkerPool::Job> &jobs, size_t index, Mode mode) {
     WorkerPool::Job job;
     job.number = index * ModeCount + static_cast<size_t>(mode);
     job.request.folder = cases[index].folder;
     job.request.mode = mode;
-    for (const std::string &target : options.targets) {
-      if (const auto none = missing.find(target); none != missing.end())
-        skip(index, mode, target, fmt::format("no device '{}': {}", target, none->second));
-      else if (isOthersTurn(index, mode, target))
-        skip(index, mode, target, "its turn is in the other mode");
-      else if (!options.run.empty() && !isPacked(job.request.folder, mode, target))
-        skip(index, mode, target, "the folder has no module of it");
-      else if (const auto found = known.find({job.request.folder.name, mode, target}); found != known.end())
-        report.add(found->second);
-      else
-        job.request.targets.push_back(target);
-    }
-    if (job.request.targets.empty())
-      return;
     for (const auto &[target, list] : options.variants)
       if (target != "cpu" && !list.empty())
         job.request.variants.push_back(target + "=" + list);
@@ -354,8 +361,32 @@ private:
       job.request.variants.push_back("cpu=" + processorVariants[static_cast<size_t>(mode) % processorVariants.size()]);
     job.request.packInto = options.compileOnly;
     job.request.isPacked = !options.run.empty();
+    for (const std::string &target : options.targets) {
+      if (const auto none = missing.find(target); none != missing.end())
+        skip(index, mode, target, fmt::format("no device '{}': {}", target, none->second));
+      else if (isOthersTurn(index, mode, target))
+        skip(index, mode, target, "its turn is in the other mode");
+      else if (!options.run.empty() && !isPacked(job.request.folder, mode, target))
+        skip(index, mode, target, "the folder has no module of it");
+      else if (!isKnown(job, target))
+        job.request.targets.push_back(target);
+    }
+    if (job.request.targets.empty())
+      return;
     all += job.request.targets.size();
     jobs.push_back(std::move(job));
+  }
+
+  // Whether the journal has the result, of the same origin. It is reported then.
+  bool isKnown(const WorkerPool::Job &job, const std::string &target) {
+    if (options.journal.empty())
+      return false;
+    const std::string &origin = origins[{job.number, target}] = originOf(job.request, target);
+    const auto found = known.find({job.request.folder.name, job.request.mode, target});
+    if (found == known.end() || found->second.origin != origin)
+      return false;
+    report.add(found->second);
+    return true;
   }
 
   const Options &options;
@@ -366,6 +397,8 @@ private:
   std::vector<std::string> processorVariants;
   Journal journal;
   std::map<std::tuple<std::string, Mode, std::string>, CaseResult> known; // of the journal: name, mode, target
+  std::map<std::pair<size_t, std::string>, std::string> origins; // by job and target; of none without a journal
+  std::optional<uint64_t> compilerHash;
   size_t all = 0, done = 0;
   Progress progress;
 };
