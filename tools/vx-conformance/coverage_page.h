@@ -11,11 +11,11 @@ namespace vx::tools {
 
 struct CoveredCase {
   std::string name, op, set;
-  bool hasConstants; // another model as Mode::Constant than as Mode::Dynamic
+  bool hasConstants; // there is a model of Mode::Constant
 };
 
 // Markdown: a row for each set and each op, with how many of its cases pass in each mode on each target of which the
-// list has something.
+// list has something. The mode Constant has the cases with constants alone.
 std::string coveragePage(const std::vector<CoveredCase> &cases, const ExpectedList &list,
                          const std::vector<std::string> &targets, const std::vector<Mode> &modes);
 
