@@ -4,15 +4,19 @@
   run_nodes.py --bin BUILD/bin [--device cpu,vulkan] [--turns] [--filter TEXT]
 
 The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Several nodes are one module, because starting
-processes is most of the work; one that does not compile or run is taken apart. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is
-not there. With --turns every second node runs on the first device only, and every fifth of those that are of learning without networks at all.
+processes is most of the work; one that does not compile or run is a failure, whatever each node does alone, and is made smaller to name those that it takes. Exit code: 0
+all passed, 1 some failed, among them a device of those asked for that is not there, or none was chosen. With --turns every second node runs on the first device only, and every fifth of those that are of learning without networks at all.
 """
 import argparse
 import itertools
+import os
 import sys
 import tempfile
 
-from learned_nodes import learned
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz", "programs"))
+
+from learned_nodes import learned  # noqa: E402
+from shrink import responsible  # noqa: E402
 from run_models import Bench, compare, np, onnx, reference, required_devices
 from onnx import TensorProto, helper, numpy_helper
 
@@ -707,29 +711,53 @@ def merge(group):
     return helper.make_model(helper.make_graph(fields[0], "g", *fields[1:]), opset_imports=parts[0].opset_import, ir_version=10)
 
 
-def run(bench, nodes, devices):
+def answers(bench, nodes, devices):
+    """What ONNX Runtime gives, with the name and the node of each output, and by device what one module of all nodes gives. Raises a RuntimeError where one fails."""
     group = {f"n{number}_": node for number, node in enumerate(nodes)}
+    wants, inputs = [], {}
+    for prefix, node in group.items():
+        own = {name: np.asarray(array) for name, array in node.inputs.items() if array is not None and name not in node.constants}
+        onnx.save(node.model(), bench.path("node.onnx"))
+        wants += zip([f"{prefix}{name}" for name in node.outputs], reference(bench.path("node.onnx")).run(node.outputs, own), [node] * len(node.outputs))
+        inputs |= {f"{prefix}{name}": array for name, array in own.items()}
+    onnx.save(merge(group), bench.path("nodes.onnx"))
+    bench.compile(bench.path("nodes.onnx"), bench.path("nodes.vxm"), targets=devices)
+    texts = {name for name, array, _ in wants if array.dtype == object}
+    return wants, {device: bench.run(bench.path("nodes.vxm"), device, inputs, [name for name, _, _ in wants], strings=texts)[0] for device in devices}
+
+
+def run(bench, nodes, devices):
     try:
-        wants, inputs = [], {}
-        for prefix, node in group.items():
-            own = {name: np.asarray(array) for name, array in node.inputs.items() if array is not None and name not in node.constants}
-            onnx.save(node.model(), bench.path("node.onnx"))
-            wants += zip([f"{prefix}{name}" for name in node.outputs], reference(bench.path("node.onnx")).run(node.outputs, own), [node] * len(node.outputs))
-            inputs |= {f"{prefix}{name}": array for name, array in own.items()}
-        onnx.save(merge(group), bench.path("nodes.onnx"))
-        bench.compile(bench.path("nodes.onnx"), bench.path("nodes.vxm"), targets=devices)
-        texts = {name for name, array, _ in wants if array.dtype == object}
-        gots = {device: bench.run(bench.path("nodes.vxm"), device, inputs, [name for name, _, _ in wants], strings=texts)[0] for device in devices}
+        wants, gots = answers(bench, nodes, devices)
     except RuntimeError as error:
-        if len(nodes) == 1:
-            bench.check(nodes[0].title, False, error)
-        else:
-            for node in nodes:
-                run(bench, [node], devices)
+        for node in nodes:
+            bench.check(node.title, False, "its module fails")
+        print(f"  {blame(bench, nodes, devices, error)}")
         return
     for device, got in gots.items():
         for name, array, node in wants:
             compare(bench, f"{node.title}, {name.partition('_')[2]}, {device}", got[name], array, node.terms)
+
+
+def blame(bench, nodes, devices, first):
+    """What a module's failure says, with the nodes that it takes."""
+    tool_of = lambda error: str(error).split(" ")[0]
+    found = [first]
+
+    def fails(some):
+        try:
+            answers(bench, some, devices)
+        except RuntimeError as error:
+            found[0] = error if tool_of(error) == tool_of(first) else found[0]
+            return tool_of(error) == tool_of(first)
+        return False
+
+    if len(nodes) == 1:
+        return first
+    titles = lambda some: "; ".join(node.title for node in some)
+    if (some := responsible(nodes, fails)) is None:
+        return f"a module of {len(nodes)} nodes failed once, and not when it ran again ({titles(nodes)}): {first}"
+    return f"a module of {len(nodes)} nodes fails, as does one of {len(some)} of them ({titles(some)}): {found[0]}"
 
 
 # Two sizes that meet in a broadcast: equal, one of them 1, both, and none.
@@ -889,6 +917,9 @@ def main():
         for name, check in (("draws", check_draws), ("steps", check_steps), ("order with NaN", check_nan_order)):
             if options.filter in name:
                 check(bench, devices)
+        if not bench.passed + bench.failed:
+            print(f"FAILED no node matches '{options.filter}'")
+            return 1
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
     return 1 if bench.failed else 0
 

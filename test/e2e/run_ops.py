@@ -5,7 +5,7 @@
              [--jobs N] [--keep FOLDER]
 
 Cases without state of their own share a program, and as many runs of it as each has, because starting processes is most of the work. A program that fails to
-compile or to run is taken apart, so that one case's failure is not another's. With --guard each program also runs with what the runtime has
+compile or to run is a failure of all its cases, whatever each of them does alone; it is made smaller to name those that it takes. With --guard each program also runs with what the runtime has
 against accesses outside of buffers: VX_CHECK_ARENA, and VX_CHECK_PAGES on the CPU. Exit code: 0 all passed, 1 some failed, among
 them a device of those asked for that is not there.
 """
@@ -13,7 +13,6 @@ import argparse
 import concurrent.futures
 import fnmatch
 import importlib.util
-import itertools
 import json
 import os
 import subprocess
@@ -24,16 +23,22 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "fuzz", "programs"))
 
 from cpu_variants import variant_flags  # noqa: E402
 from op_case import FLOATS, NUMPY, decode, prefix_of, program  # noqa: E402
+from shrink import responsible  # noqa: E402
 
 SHARED = 24  # cases of one program
 TIMEOUT = 120
 
 
 class Failure(Exception):
-    pass
+    """`step` is the tool that failed, by which failures are told apart when a program is made smaller."""
+
+    def __init__(self, text, step=""):
+        super().__init__(text)
+        self.step = step
 
 
 class Tools:
@@ -54,7 +59,7 @@ class Tools:
     def must(self, name, *arguments):
         code, output, errors = self.run(name, *arguments)
         if code != 0:
-            raise Failure(f"{name} exits with {code}: {errors[-2000:]}")
+            raise Failure(f"{name} exits with {code}: {errors[-2000:]}", name)
         return output
 
 
@@ -81,13 +86,7 @@ class Magnitudes:
 
     def of(self, case, result):
         if self.results is None:
-            try:
-                self.results = self.run(self.cases)
-            except Failure:
-                self.results = {}
-        # Where one of the cases fails, each that is asked for runs by itself.
-        if case not in self.results:
-            self.results |= self.run([case])
+            self.results = self.run(self.cases)
         return self.results[case][result]
 
     def run(self, cases):
@@ -190,7 +189,7 @@ def run_device(tools, folder, cases, arrays, magnitudes, device, sizes, guard=No
             return {cases[0]: f"{device} {of_all}{guarded}: want exit code 1 and '{expected}', got {code} and '{errors}'"}
         return {}
     if code != 0:
-        raise Failure(f"vx-run --device={device} exits with {code} {of_all}{guarded}: {errors[-2000:]}")
+        raise Failure(f"vx-run --device={device} exits with {code} {of_all}{guarded}: {errors[-2000:]}", f"vx-run {device}")
     problems = {}
     for index, case in enumerate(cases):
         prefix = prefix_of(index, cases)
@@ -209,41 +208,53 @@ def guards(device):
     return [{"VX_CHECK_ARENA": "1"}, *pages]
 
 
-def run_cases(tools, root, cases, devices):
-    """Outcomes of all cases on all devices; the cases stand in one program."""
+def run_program(tools, root, cases, devices):
+    """Texts for the cases that differ, by device; the cases stand in one program. Raises a Failure where that does not compile or run."""
     folder = tempfile.mkdtemp(dir=root)
-    apart = lambda: list(itertools.chain.from_iterable(run_cases(tools, root, [case], devices) for case in cases))
     problems = {device: {} for device in devices}
-    try:
-        write_program(folder, cases)
-        precision = cases[0].precision or "f32"
-        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join(devices)}", *variant_flags(devices, tools.variants),
-                   "--no-cache", "--threads=1", "-o", f"{folder}/program.vxm")
-    except Failure as failure:
-        if len(cases) > 1:
-            return apart()
-        return [Outcome(cases[0], device, str(failure)) for device in devices]
+    write_program(folder, cases)
+    precision = cases[0].precision or "f32"
+    tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join(devices)}", *variant_flags(devices, tools.variants),
+               "--no-cache", "--threads=1", "-o", f"{folder}/program.vxm")
     for sizes in zip(*(case.runs for case in cases)):
         arrays = [case.arrays(each) for case, each in zip(cases, sizes)]
         magnitudes = Magnitudes(tools, folder, cases, arrays)
         write_inputs(folder, cases, arrays)
         if cases[0].fault is None:
-            try:
-                run_reference(tools, folder, cases)
-            except Failure as failure:
-                if len(cases) > 1:
-                    return apart()
-                return [Outcome(cases[0], device, f"reference: {failure}") for device in devices]
+            run_reference(tools, folder, cases)
         for device in devices:
-            try:
-                for guard in [None, *guards(device)] if device in tools.guarded else [None]:
-                    for case, problem in run_device(tools, folder, cases, arrays, magnitudes, device, sizes, guard).items():
-                        problems[device].setdefault(case, problem)
-            except Failure as failure:
-                if len(cases) > 1:
-                    return apart()
-                problems[device].setdefault(cases[0], str(failure))
+            for guard in [None, *guards(device)] if device in tools.guarded else [None]:
+                for case, problem in run_device(tools, folder, cases, arrays, magnitudes, device, sizes, guard).items():
+                    problems[device].setdefault(case, problem)
+    return problems
+
+
+def run_cases(tools, root, cases, devices):
+    """Outcomes of all cases on all devices."""
+    try:
+        problems = run_program(tools, root, cases, devices)
+    except Failure as failure:
+        text = blame(tools, root, cases, devices, failure) if len(cases) > 1 else str(failure)
+        problems = {device: dict.fromkeys(cases, text) for device in devices}
     return [Outcome(case, device, problems[device].get(case)) for device in devices for case in cases]
+
+
+def blame(tools, root, cases, devices, first):
+    """What a program's failure says, with the cases that it takes."""
+    found = [first]
+
+    def fails(some):
+        try:
+            run_program(tools, root, some, devices)
+        except Failure as failure:
+            found[0] = failure if failure.step == first.step else found[0]
+            return failure.step == first.step
+        return False
+
+    names = lambda some: ", ".join(case.name for case in some)
+    if (some := responsible(cases, fails)) is None:
+        return f"a program of {len(cases)} cases failed once, and not when it ran again ({names(cases)}): {first}"
+    return f"a program of {len(cases)} cases fails, as does one of {len(some)} of them ({names(some)}): {found[0]}"
 
 
 def load_family(name):
@@ -303,8 +314,11 @@ def main():
                 runs = [pool.submit(run_cases, tools, root, batch, devices) for batch in batches(cases)]
                 outcomes = [outcome for run in runs for outcome in run.result()]
             bad = [outcome for outcome in outcomes if outcome.problem]
+            texts = {}  # what a shared program's failure says is said once
             for outcome in bad:
-                print(f"FAILED {family}/{outcome.case.name}\n  {outcome.problem}")
+                texts.setdefault(outcome.problem, {})[outcome.case.name] = None
+            for problem, names in texts.items():
+                print(f"FAILED {', '.join(f'{family}/{name}' for name in names)}\n  {problem}")
             for device in devices:
                 total = sum(outcome.device == device for outcome in outcomes)
                 wrong = sum(outcome.device == device for outcome in bad)

@@ -326,7 +326,8 @@ def check(tools, programs, root, batch_of=Batch):
         found = {}
         for begin, end in ((0, half), (half, len(programs))):
             found.update({begin + index: failure for index, failure in check(tools, programs[begin:end], root, batch_of).items()})
-        return found
+        # What fails together has failed, also where the parts do not.
+        return found or {0: Failure(failure.kind + " beside others", f"{failure} (right when compiled in two parts)")}
 
     batch = batch_of(tools, programs, root)
     try:

@@ -1,4 +1,4 @@
-"""Makes a program that fails smaller while it fails in the same way."""
+"""Makes what fails smaller while it fails in the same way: a random program, or the list of what shares a program."""
 import copy
 import time
 
@@ -62,20 +62,36 @@ def candidates(program):
                           program.results, program.header, program.runs)
 
 
-def shrink(program, fails, seconds=90):
-    """`fails(program)`: whether it fails as the first one did."""
+def weight(program):
+    return len(program.ops) + len(program.results) + 0.1 * sum(value.constant for value in program.inputs)
+
+
+def shrink(thing, fails, seconds=90, candidates=lambda program: (smaller.pruned() for smaller in candidates(program)), weight=weight):
+    """`fails(thing)`: whether it fails as the first one did. `candidates(thing)` are those to try in its place, where `weight` says that they are smaller."""
     until = time.time() + seconds
     changed = True
     while changed and time.time() < until:
         changed = False
-        for candidate in candidates(program):
-            smaller = candidate.pruned()
-            if len(smaller.ops) + len(smaller.results) + 0.1 * sum(v.constant for v in smaller.inputs) >= \
-                    len(program.ops) + len(program.results) + 0.1 * sum(v.constant for v in program.inputs):
+        for smaller in candidates(thing):
+            if weight(smaller) >= weight(thing):
                 continue
             if fails(smaller):
-                program, changed = smaller, True
+                thing, changed = smaller, True
                 break
             if time.time() > until:
                 break
-    return program
+    return thing
+
+
+def sublists(items):
+    """The halves, then all but one."""
+    if len(items) > 1:
+        yield items[:len(items) // 2]
+        yield items[len(items) // 2:]
+        yield from (items[:place] + items[place + 1:] for place in range(len(items)))
+
+
+def responsible(items, fails, seconds=90):
+    """Of what shares a program that failed, the members that make it fail: no smaller list of them that was tried fails. None where all of them do not fail again: the
+    program has failed all the same."""
+    return shrink(items, fails, seconds, sublists, len) if fails(items) else None
