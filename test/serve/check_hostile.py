@@ -83,6 +83,18 @@ def promise(server, key, size, path="/v2/models/digits/infer"):
     return client
 
 
+def wait_until_read(port):
+    """Until no byte that was sent to or from `port` waits in a socket, so that the server has counted them all."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        rows = [line.split() for line in open("/proc/net/tcp").read().splitlines()[1:]]
+        waiting = [row[4] for row in rows if f":{port:04X}" in row[1] + row[2] and row[4] != "00000000:00000000" and row[3] == "01"]
+        if not waiting:
+            return
+        time.sleep(0.02)
+    raise RuntimeError(f"port {port} has bytes that nobody reads: {waiting}")
+
+
 def check_promises(bench):
     """Connections that promise bodies hold nobody up, and end when their time is over; what has come counts for whose it is."""
     keys = bench.path("promise-keys")
@@ -108,6 +120,7 @@ def check_promises(bench):
                 client.sendall(large)
             except OSError:
                 pass  # which has its answer
+        wait_until_read(server.port)
         # The first ones have all the bytes that the key may have, and wait for the rest of theirs.
         status, _, data = server.ask("POST", "/v2/models/digits/infer", b" " * (2 << 20), {"Authorization": f"Bearer {USER}"})
         bench.check("an address has a share of the bytes", status == 429 and "bytes of this address are in flight" in data["error"], (status, data))

@@ -357,7 +357,7 @@ def check_keys(bench):
 
 def check_unit(bench):
     """The unit's own command and environment, and the words that systemd waits for."""
-    text = read(str(ROOT / "tools/vx-serve/vx-serve.service.in")).replace("@VX_BINARIES@", bench.bin)
+    text = read(str(ROOT / "tools/vx-serve/vx-serve.service.in")).replace("@VX_BINARIES@", bench.bin).replace("@VX_CONFIGURATION@", "/etc/vx")
     root = bench.path("unit")
     for place in ("/etc/vx", "/var/cache/vx", "/var/lib/vx"):
         os.makedirs(root + place)
