@@ -1,5 +1,6 @@
 #include "worker_pool.h"
 
+#include "command_line.h"
 #include "tool_error.h"
 #include "worker.h"
 
@@ -192,16 +193,14 @@ json WorkerPool::devices() {
 }
 
 void WorkerPool::run(std::deque<Job> jobs, const std::function<void(size_t, const TargetOutcome &)> &tell) {
-  // Of several targets it is not known which one it was: each gets a process of its own.
+  // Of several targets it is not known which one it was: all that have no answer have failed.
   auto giveUp = [&](Worker &worker, Outcome outcome, const std::string &message, double seconds) {
-    Job job = std::move(*std::exchange(worker.job, std::nullopt));
+    const Job job = *std::exchange(worker.job, std::nullopt);
     const std::vector<std::string> open = std::exchange(worker.open, {});
-    if (job.request.targets.size() == 1)
-      return tell(job.number, {open.front(), outcome, message, seconds});
-    for (const std::string &target : open) {
-      Job &alone = jobs.emplace_front(job);
-      alone.request.targets = {target};
-    }
+    const std::string together =
+        open.size() > 1 ? fmt::format(" (it had {} to do)", joinWords(open, "and")) : std::string();
+    for (const std::string &target : open)
+      tell(job.number, {target, outcome, message + together, seconds});
   };
   while (true) {
     std::vector<pollfd> places;

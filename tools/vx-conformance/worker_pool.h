@@ -31,8 +31,9 @@ public:
   // What vx_list_devices tells: no device is opened in this process. Throws a ToolError (exit 1) when the worker ends.
   nlohmann::ordered_json devices();
 
-  // Calls `tell` once for each job and target, in the order in which they are done. A job that ends its worker is taken
-  // apart into its targets. Throws a ToolError (exit 1) when no worker can be started.
+  // Calls `tell` once for each job and target, in the order in which they are done. A job that ends its worker has
+  // failed for each target that has no answer yet; it is not run again. Throws a ToolError (exit 1) when no worker can
+  // be started.
   void run(std::deque<Job> jobs, const std::function<void(size_t number, const TargetOutcome &outcome)> &tell);
 
 private:
