@@ -182,6 +182,10 @@ class Tools:
         done = self.tool("vx-run", self.path("m.vxm"), f"--device={device}", "--no-fallback", *files)
         return done.returncode, done.stderr.strip().removeprefix("vx-run: error: ")
 
+    def function(self, code):
+        """The function of the C interface that fails with an exit code."""
+        return "vx_call_run"
+
 
 class Package:
     """The same by the package vx, in this process."""
@@ -204,6 +208,10 @@ class Package:
             return 0, f"gives {self.vx.Instance(self.module, device=device, fallback=False)(**call.arrays())}"
         except self.vx.Error as error:
             return self.CODES.get(error.code, error.code), str(error)
+
+    def function(self, code):
+        # A run that Ctrl-C can cancel is submitted, and then waited for.
+        return "vx_call_submit" if code == 2 else "vx_call_wait_for"
 
 
 def main():
@@ -231,7 +239,7 @@ def main():
                     print(f"FAILED {call.title()}: {refused}", flush=True)
                     continue
                 for device in devices:
-                    got, want = way.run(call, device), (call.code, f"vx_call_run: n ({call.op}): {call.message}")
+                    got, want = way.run(call, device), (call.code, f"{way.function(call.code)}: n ({call.op}): {call.message}")
                     passed, failed = passed + (got == want), failed + (got != want)
                     if got != want:
                         print(f"FAILED {call.title()}, {device}, {type(way).__name__.lower()}: got {got}, want {want}", flush=True)
