@@ -88,8 +88,8 @@ class OnnxBatch(Batch):
                     yield BadCall("symbol", index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)})
 
     def is_wrong(self, call):
-        """Of sizes and lists that may be right as well, e.g. one that nothing else hangs on, or one that is repeated, ONNX Runtime decides, by what is needed."""
-        if call.fault not in ("list", "symbol"):
+        """Sizes and lists may be right as well: no node may rely on a name that two inputs share, a size may be repeated. ONNX Runtime decides, by what is needed."""
+        if call.fault not in ("list", "symbol", "size"):
             return True
         needed = [Program(program.seed, program.inputs, onnx_ops.live(program.ops, {id(value) for value in program.results}), program.results,
                           program.header, program.runs, program.fault) for program in self.programs]
