@@ -28,7 +28,22 @@ def expect(title, wanted, got):
         sys.exit(f"{title}: expected {wanted!r}, got {got!r}")
 
 
+def check_table(root):
+    """The table of the tree: names are unique, inputs exist, and a pattern leaves the rest to one shard of its configuration."""
+    with open(os.path.join(root, "scripts", "test-shards.json")) as file:
+        table = json.load(file)
+    names = [one["name"] for one in table]
+    expect("names of the table", sorted(set(names)), sorted(names))
+    for one in table:
+        for path in one["inputs"]:
+            expect(f"{one['name']}: its input {path} exists", True, os.path.exists(os.path.join(root, path)))
+    for configuration in ("long", "emulated", "sizes"):
+        rest = [one["name"] for one in table if one.get("tests", {}).get("configuration") == configuration and "match" not in one["tests"]]
+        expect(f"shards that take the rest of {configuration}", 1, len(rest))
+
+
 def main():
+    check_table(os.path.dirname(os.path.dirname(SCRIPT)))
     with tempfile.TemporaryDirectory() as scratch:
         tree, table = os.path.join(scratch, "tree"), os.path.join(scratch, "table.json")
 
