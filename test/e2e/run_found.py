@@ -285,7 +285,7 @@ def main():
                     failed += 1
                     print(f"FAILED {case.title()}, {device}: {failure}", flush=True)
     print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")
-    return 1 if failed else 0
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

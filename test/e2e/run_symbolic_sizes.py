@@ -400,7 +400,7 @@ def main():
         for case in wanted:
             case(bench)
         print(f"{bench.passed} passed, {bench.failed} failed")
-    return 1 if bench.failed else 0
+    return 1 if bench.failed or not bench.passed else 0
 
 
 if __name__ == "__main__":

@@ -132,6 +132,8 @@ def main():
     devices = required_devices(options.bin, options.device)
     cases = [case for case in CASES if fnmatch.fnmatch(case.name, options.filter)]
     ops = [case for case in pullbacks.cases() if fnmatch.fnmatch(case.name, options.filter)]
+    if not cases and not ops:
+        sys.exit(f"--filter: no case matches '{options.filter}'")
     with np.load(GOLDENS) as file:
         goldens = {name: file[name] for name in file.files}
     with tempfile.TemporaryDirectory() as folder:

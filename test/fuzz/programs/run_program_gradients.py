@@ -112,7 +112,7 @@ def main():
                     report(tools, seed, program, problem, options.shrink, arguments)
         print(f"gradients of {kind} programs: {compared} of {count} compared, {failed} failed; nothing is said of {dict(reasons)}")
         print("ops: " + ", ".join(f"{name} {number}" for name, number in sorted(ops.items())))
-        if compared * 2 < count and not options.mutate:
+        if (not compared or compared * 2 < count) and not options.mutate:
             print("FAILED: expected half of the programs to be compared")
             failed += 1
     return (0 if failed else 1) if options.mutate else 1 if failed else 0

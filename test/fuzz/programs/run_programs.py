@@ -119,6 +119,8 @@ def main():
     parser.add_argument("--most", type=int, default=20, help="failures after which to end")
     options = parser.parse_args()
     options.kind = options.kind.split(",")
+    if unknown := [name for name in options.kind if name not in ("vx", "onnx")]:
+        parser.error(f"--kind: want vx, onnx or both, got {', '.join(unknown)}")
     options.kinds = kinds(options)
     options.focus = [name for name in options.focus.split(",") if name]
     tools = Tools(options.bin, options.device.split(","), options.variants)
@@ -182,7 +184,11 @@ def main():
     refused_much = state["refused"] > 1 + state["done"] / 50
     if refused_much:
         print("FAILED: the reference refuses more than one program of 50")
-    return 1 if state["failed"] or lacking or refused_much else 0
+    # A focus that no program has is a name that no op has.
+    missing = [name for name in options.focus if name not in state["kinds"]]
+    if missing or not state["done"]:
+        print(f"FAILED: no program has {', '.join(missing)}" if missing else "FAILED: no program was run")
+    return 1 if state["failed"] or lacking or refused_much or missing or not state["done"] else 0
 
 
 if __name__ == "__main__":
