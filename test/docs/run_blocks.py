@@ -117,7 +117,8 @@ class Shell:
     def start(self, command, isReady):
         """Starts a command that goes on, and gives what it has printed when that is all that it should."""
         path = os.path.join(self.folder, f".server{len(self.servers)}")
-        self.run(f"{{ exec {command}; }} >{shlex.quote(path)} 2>&1 & echo $! >{shlex.quote(path)}.pid")
+        open(path, "w").close()
+        self.run(f"{{ exec {command}; }} >>{shlex.quote(path)} 2>&1 & echo $! >{shlex.quote(path)}.pid")
         self.servers.append(path)
         printed = []
         for _ in range(300):
