@@ -25,11 +25,11 @@ def run(script, ctest, text, tests=(), environment=()):
 
 def main():
     script, ctest = sys.argv[1:]
-    good, bad = [("passes", 0), ("passes_too", 0)], [("passes", 0), ("fails", 1), ("skips", 77)]
+    good, bad = [("passes", 0), ("passes_too", 0)], [("passes", 0), ("fails", 1), ("fails_too", 1), ("skips", 77)]
     ci = {"CI": "true"}
     cases = [
         ("tests that pass", "step first true; tests all BUILD", good, {}, 0, "3 passed, 0 failed, 0 skipped", []),
-        ("one that fails", "tests all BUILD", bad, {}, 1, "1 passed, 1 failed, 1 skipped", ["FAILED: all"]),
+        ("two that fail", "tests all BUILD", bad, {}, 1, "1 passed, 2 failed, 1 skipped", ["FAILED: all"]),
         ("a filter that matches nothing", "tests all BUILD -R no-such-name", good, {}, 1, "0 passed, 1 failed, 0 skipped", ["FAILED: all: no test ran"]),
         ("a step that fails", "step first false || true; step second true", (), {}, 1, "1 passed, 1 failed, 0 skipped", ["FAILED: first"]),
         ("minutes of each step", "step first true; start=$((SECONDS - 90)); began=$start; took later $((SECONDS - 186))", (), {}, 0, "1 passed, 0 failed, 0 skipped", ["0.0 min: first", "3.1 min: later"]),
