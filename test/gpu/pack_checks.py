@@ -245,7 +245,9 @@ def main():
     pack = Pack(options.bin, options.out, listed(options.targets), listed(options.precisions))
     pack_large(pack)
     if options.ops:
-        pack.plan("ops", pack_ops(options.bin, options.out, listed(options.ops), pack.targets))
+        # Those of `pullbacks` are there for their gradients.
+        families = [family for family in listed(options.ops) if family != "pullbacks"]
+        pack.plan("ops", pack_ops(options.bin, options.out, families, pack.targets))
     if options.ops and options.op_gradients:
         # What has no result of floats has no gradient.
         families = [family for family in listed(options.ops) if family not in ("cast", "expressions", "narrow", "precision")]
