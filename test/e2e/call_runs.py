@@ -62,5 +62,7 @@ class CallRuns:
 
     def end(self):
         """The exit code."""
+        if not self.passed + self.failed:
+            print(f"FAILED no case matches '{self.options.filter}'")
         print(f"{self.passed} passed, {self.failed} failed")
         return 1 if self.failed or not self.passed else 0

@@ -408,6 +408,8 @@ def main():
             if not good:
                 failed += 1
                 print(f"FAILED {title}: exit code {done.returncode}: {done.stderr.strip()}; want {want}", flush=True)
+    if not count:
+        print(f"FAILED no model matches '{' '.join(options.names)}'")
     print(f"{count - failed} passed, {failed} failed")
     return 1 if failed or not count else 0
 

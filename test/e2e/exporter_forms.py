@@ -308,6 +308,8 @@ def main():
             except Exception as failure:  # what ONNX Runtime or NumPy says fails the form too
                 failed += 1
                 print(f"FAILED {form.title}: {type(failure).__name__}: {failure}", flush=True)
+    if not chosen:
+        print(f"FAILED no form matches '{options.filter}'")
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed or not chosen else 0
 

@@ -243,6 +243,8 @@ def main():
                     passed, failed = passed + (got == want), failed + (got != want)
                     if got != want:
                         print(f"FAILED {call.title()}, {device}, {type(way).__name__.lower()}: got {got}, want {want}", flush=True)
+    if not passed + failed:
+        print(f"FAILED no case matches '{options.filter}'")
     print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")
     return 1 if failed or not passed else 0
 

@@ -237,6 +237,8 @@ def main():
                 check(bench, same[begin:begin + SHARED])
         kinds = ", ".join(f"{list(unseen.values()).count(why)} {why}" for why in sorted(set(unseen.values())))
         print(f"{count - len(unseen)} defaults seen by {len(cases)} nodes, {len(unseen)} not seen ({kinds}), {ask.asked} answers of ONNX Runtime; {bench.passed} passed, {bench.failed} failed")
+    if not count:
+        print(f"FAILED no node matches '{options.filter}'")
     return 1 if bench.failed or not count else 0
 
 

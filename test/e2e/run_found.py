@@ -284,6 +284,8 @@ def main():
                 except Failure as failure:
                     failed += 1
                     print(f"FAILED {case.title()}, {device}: {failure}", flush=True)
+    if not passed + failed:
+        print(f"FAILED no case matches '{options.filter}'")
     print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")
     return 1 if failed or not passed else 0
 

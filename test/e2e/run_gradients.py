@@ -360,6 +360,8 @@ def main():
             with tempfile.TemporaryDirectory() as root:
                 problems = check_conventions(tools, root, chosen)
             print("\n".join([*problems, f"gradients of conventions: {len(chosen) - len(problems)} of {len(chosen)} cases passed"]))
+            if not chosen:
+                print(f"FAILED no case matches '{options.filter}'")
             failed += len(problems) + (not chosen)
             continue
         cases = [case for case in load_family(family) if can_check(case) and fnmatch.fnmatch(case.name, options.filter)][::options.every]
@@ -383,6 +385,8 @@ def main():
         for case, problem in problems.items():
             print(f"FAILED {family}/{case.name}\n  {problem}")
         print(f"gradients of {family}: {len(checked) - len(problems)} of {len(cases)} cases passed, {len(without)} skipped")
+        if not cases:
+            print(f"FAILED no case matches '{options.filter}'")
         failed += len(problems) + (not cases)
     return 1 if failed else 0
 

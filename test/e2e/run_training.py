@@ -843,6 +843,8 @@ def main():
                                     "--optimizer=adamw", "--clip-norm=1")
             for device in devices:
                 attempt("digits", device, lambda threads: run_digits_beside(runner, device, module) if device == "rocm" else run_digits(runner, device, threads, module))
+    if not passed + failed:
+        print(f"FAILED no case matches '{options.filter}'")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

@@ -300,6 +300,8 @@ def main():
             for device in devices:
                 for rows in (0, BATCH):
                     attempt("unchanged", device, lambda threads: run_unchanged(runner, device, threads, module, net, rows))
+    if not passed + failed:
+        print(f"FAILED no case matches '{options.filter}'")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

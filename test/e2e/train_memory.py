@@ -80,9 +80,13 @@ def main():
     parser.add_argument("--models", default="layers,digits,text")
     options = parser.parse_args()
     problems, count = [], 0
+    makers = {"layers": make_layers, "digits": make_digits, "text": make_text}
+    for name in options.models.split(","):
+        if name not in makers:
+            parser.error(f"--models: want {', '.join(makers)}, got {name}")
     for name in options.models.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            model, data, loss = {"layers": make_layers, "digits": make_digits, "text": make_text}[name](options.source, folder)
+            model, data, loss = makers[name](options.source, folder)
             for device in options.device.split(","):
                 what, plain, fitted = f"{name}, {device}", os.path.join(folder, "plain.vxm"), os.path.join(folder, "fitted.vxm")
                 count += 1

@@ -106,6 +106,9 @@ def main():
         goldens = {name: file[name] for name in file.files}
     ops = [line.removeprefix("vx.") for line in tools.must("gradient-mutants", "--list").split()]
     ops = [op for op in ops if op not in pullbacks.REFUSED and fnmatch.fnmatch(op, options.filter) and is_of_turn(op, options.every)]
+    if not ops:
+        print(f"FAILED no op matches '{options.filter}'")
+        return 1
     cases = [case for case in pullbacks.cases() if case.op in ops]
     failed, caught = 0, {}
 

@@ -406,7 +406,11 @@ def main():
         os.mkdir(bench.path("models"))
         bench.tool("vx-compile", ONNX, "--target=cpu", "-o", bench.path("models/digits.vxm"))
         bench.tool("vx-compile", Folder(bench.path("tiny"), max_tokens=60).path, "--target=cpu", "-o", bench.path("tiny.vxm"))
-        for name in arguments.only.split(",") if arguments.only else checks:
+        chosen = arguments.only.split(",") if arguments.only else list(checks)
+        for name in chosen:
+            if name not in checks:
+                sys.exit(f"FAILED no check matches '{name}', known are {', '.join(checks)}")
+        for name in chosen:
             checks[name](bench)
         print(f"{bench.passed} passed, {bench.failed} failed")
         return bench.failed > 0

@@ -58,7 +58,11 @@ def main():
             "device_loss": lambda bench: check_device_loss(bench, arguments.losing_vulkan),
             "embeddings": lambda bench: check_embeddings(bench, tiny),
         }
-        for name in arguments.only.split(",") if arguments.only else checks:
+        chosen = arguments.only.split(",") if arguments.only else list(checks)
+        for name in chosen:
+            if name not in checks:
+                sys.exit(f"FAILED no check matches '{name}', known are {', '.join(checks)}")
+        for name in chosen:
             checks[name](bench)
         print(f"{bench.passed} passed, {bench.failed} failed")
         return bench.failed > 0

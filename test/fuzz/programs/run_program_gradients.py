@@ -86,6 +86,8 @@ def main():
         kinds["onnx"] = (onnx_ops.OnnxGenerator, (onnx_gradients.OnnxDifferences,))
     failed = 0
     for kind in options.kind.split(","):
+        if kind not in kinds:
+            parser.error(f"--kind: want vx, onnx or both, got {kind}")
         generator, arguments = kinds[kind]
 
         def attempt(seed):
