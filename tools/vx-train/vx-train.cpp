@@ -55,7 +55,7 @@ struct Options {
   std::string validation;
   std::string earlyStop;
   bool stopOnNan = false;
-  double rate = 0; // 0: the module's, or 1e-3
+  std::optional<double> rate; // the module's, or 1e-3
   std::string schedule = "constant";
   uint64_t warmup = 0;
   std::string checkpoint;
@@ -306,7 +306,7 @@ static int trainModule(const char *name, const Options &options, train::Session 
   const vx_training_info &training = *session.get_module().training();
   train::FitOptions fit;
   const double usual = training.rate > 0 ? training.rate : 1e-3;
-  fit.schedule = scheduleOption(options.schedule, options.rate > 0 ? options.rate : usual, options.warmup);
+  fit.schedule = scheduleOption(options.schedule, options.rate.value_or(usual), options.warmup);
   fit.epochs = options.epochs;
   fit.batch = options.batch;
   fit.accumulate = options.accumulate;
