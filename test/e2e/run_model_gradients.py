@@ -6,12 +6,14 @@
 MODEL is digits, unet or a skeleton of test/models, or with '_qat' after it one that is rounded to integers and back on its way. What is differentiated is the
 sum of the first output of floats, each element times a number of its own of either sign. Its gradients by every weight (an initializer of floats with two or
 more elements that the output depends on and that is no running statistic) are finite and of the weight's shape, not all zero unless ZERO_GRADIENTS says why,
-the same with 1, 2 and 8 threads, and for each weight along a random direction of that weight alone within TOLERANCE of differences of fourth order. The direction
-does not come from the gradients: it is the one of several in which ONNX Runtime's output changes most. Of what rounds to integers and back the differences are
-those of the same network with the rounding replaced by identity, and the gradients are those by the input as well. With --mutants each gradient is also changed
-as MUTANTS says, which must be found. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there.
+the same with 1, 2 and 8 threads, and for each weight along a random direction of that weight alone within TOLERANCE of differences in f64, with each of two
+steps that are chosen before. Where the two differ by more than ERROR nothing was measured, which fails, too. The direction does not come from the gradients: it is
+the one of several in which ONNX Runtime's output changes most. Of what rounds to integers and back the differences are those of the same network with the rounding
+replaced by identity, and the gradients are those by the input as well. With --mutants each gradient is also changed as MUTANTS says, which must be found. Exit code:
+0 all passed, 1 some failed, among them a device of those asked for that is not there.
 """
 import argparse
+import functools
 import sys
 import tempfile
 
@@ -20,6 +22,7 @@ import onnx
 import onnxruntime
 
 import quantization
+import wide_ops
 from op_case import signed
 from run_models import NETWORKS, ROUNDED, Bench, filled, make_inputs, required_devices
 from wide_models import with_doubles
@@ -28,21 +31,19 @@ TOLERANCE = 2e-2
 DIRECTIONS = 4  # of which a weight is moved along one
 # How far apart two devices' gradients may be, of the largest number.
 AGREEMENT = 1e-3
-# What a step is to change of the sum of the output's magnitudes: rounding is seen less with the first, and where the model bends with the last. Of f32 a network
-# with many kinks needs steps so small that rounding counts, which TOLERANCE grows by.
-CHANGES = (2.0**-9, 2.0**-11, 2.0**-13, 2.0**-15, 2.0**-17, 2.0**-19)
-CHANGES_IN_F64 = (2.0**-12, 2.0**-16, 2.0**-20, 2.0**-24)
-ROUNDING = {np.float32: 2.0**-22, np.float64: 2.0**-51}  # of the sum of the output's magnitudes
-LARGEST_TOLERANCE = 0.3  # beyond which a comparison says nothing
+# What the two steps change of the sum of the output's magnitudes. In f64 rounding is seen of neither, and with neither the model bends: of as many kinks as a
+# network has, next to none lies so near.
+CHANGES = (2.0**-31, 2.0**-35)
+ERROR = TOLERANCE / 10  # what differences with the two steps may be apart
+SAME = 1e-3  # how far the network of f64 may be from that of f32, of the largest number of its output
 LARGEST_STEP = 0.25  # of the root mean square of a weight
 WEIGHTED = "weighted"  # the output whose elements' sum is differentiated
 SCALE_OF_ZEROS = 0.01  # what the root mean square of a weight counts as that has none
 SIZES = {"digits": {"batch": 3}, "mlp": {"batch": 3}, "unet": {"batch": 1, "height": 32, "width": 48}}
-# What rounds makes much of little: numbers near the middle between two integers go to the one or the other, and with them those that they are summed in. So the
-# differences are taken of several networks without the rounding, of inputs that are as good as equal.
-ROUNDINGS = (0, 2.0**-20, -(2.0**-20), 2.0**-19)
-# Of networks without the rounding, how much their derivatives may differ: those that differ more say nothing of the gradient.
-SPREAD = 0.2
+# f32 rounds to the other side of a kink, or makes another integer, what f64 does not. So the differences are those of points that f32 does not tell apart: the
+# inputs of each are times 1 and one of these.
+NEAR = (0, 2.0**-20, -(2.0**-20), 2.0**-19)
+SPREAD = 0.2  # how much the derivatives there may differ: those that differ more say nothing of the gradient
 QAT = "_qat"  # behind the name of a model of floats
 # By model and weight, why the gradient is zero in all places.
 ZERO_GRADIENTS = {}
@@ -70,6 +71,12 @@ def trained(model, output):
             if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) >= 2 and tensor.name in wanted and tensor.name != f"{WEIGHTED}/numbers"]
 
 
+def trained_in(model, weights):
+    """These weights as another model has them."""
+    names = {tensor.name for tensor in weights}
+    return [tensor for tensor in model.graph.initializer if tensor.name in names]
+
+
 def first_output(model):
     return next(value.name for value in model.graph.output if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT)
 
@@ -86,37 +93,35 @@ def with_weighted(model, output, inputs, folder):
     return model
 
 
-def is_wide(session):
-    return "tensor(double)" in {each.type for each in session.get_inputs()}
-
-
-def as_inputs(session, arrays):
-    return {name: array.astype(np.float64) if array.dtype == np.float32 and is_wide(session) else array for name, array in arrays.items()}
-
-
-def session_of(model, weights, folder, inputs):
-    """A session of the model whose weights are inputs: of f64 where ONNX Runtime computes all of its ops in f64, which a first run tells, else of f32."""
-    given = inputs | {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in weights}
+def open_session(model, weights, folder):
+    """A session of the model whose weights are inputs."""
     model = quantization.copied(model)
     shapes = {tensor.name: tensor.dims for tensor in weights}
     kept = [tensor for tensor in model.graph.initializer if tensor.name not in shapes]
     del model.graph.initializer[:]
     model.graph.initializer.extend(kept)
     known = {value.name for value in model.graph.input}
-    model.graph.input.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
-                             for name, dims in shapes.items() if name not in known)
+    model.graph.input.extend(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in weights if tensor.name not in known)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
     options.log_severity_level = 4
-    for change in (with_doubles, lambda same: same):
-        quantization.save(change(quantization.copied(model)), f"{folder}/open.onnx")
-        try:
-            session = onnxruntime.InferenceSession(f"{folder}/open.onnx", options, providers=["CPUExecutionProvider"])
-            session.run(None, as_inputs(session, given))
-            return session
-        except Exception as error:
-            refused = error
-    raise RuntimeError(f"ONNX Runtime: {refused}")
+    quantization.save(model, f"{folder}/open.onnx")
+    return onnxruntime.InferenceSession(f"{folder}/open.onnx", options, providers=["CPUExecutionProvider"])
+
+
+def widened(model, inputs, folder):
+    """The model in f64, at inputs of these sizes."""
+    names = wide_ops.names_of_sizes(model.graph)
+    arrays = quantization.arrays_of(model.graph) | inputs
+    asked = [name for name in names if name not in arrays]
+    arrays |= quantization.run_plainly(quantization.with_outputs(model, asked), asked, inputs, folder) if asked else {}
+    wide = with_doubles(quantization.copied(model))
+    wide_ops.replace_ops(wide.graph, {name: arrays[name].shape for name in names})
+    return wide
+
+
+def as_doubles(arrays):
+    return {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in arrays.items()}
 
 
 def rms(array):
@@ -124,7 +129,7 @@ def rms(array):
 
 
 def nearly(inputs, change):
-    return {name: array * np.float32(1 + change) for name, array in inputs.items()}
+    return {name: array * np.float32(1 + change) if array.dtype == np.float32 else array for name, array in inputs.items()}
 
 
 def prepare(bench, name):
@@ -135,17 +140,19 @@ def prepare(bench, name):
     sizes = SIZES[base] if base in SIZES else (NETWORKS | ROUNDED)[base][0]
     inputs = make_inputs(model, sizes, np.random.default_rng(1))
     model, output, path = with_weighted(model, first_output(model), inputs, bench.folder), WEIGHTED, bench.path("weighted.onnx")
-    smooth, more = [model], []
+    is_rounded = name.endswith(QAT) or any(node.op_type == "QuantizeLinear" for node in model.graph.node)
     if name.endswith(QAT):
         model = quantization.quantized(model, inputs, bench.folder)
     quantization.save(model, path)
-    if any(node.op_type == "QuantizeLinear" for node in model.graph.node):
-        smooth = [quantization.without_rounding(model, nearly(inputs, change), bench.folder) for change in ROUNDINGS]
-        more = list(inputs)
+    smooth = [quantization.without_rounding(model, nearly(inputs, change), bench.folder) for change in NEAR] if is_rounded else [model]
     weights = trained(model, output)
-    sessions = [session_of(each, weights, bench.folder, inputs) for each in smooth]
-    weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in weights} | {name: inputs[name] for name in more}
-    return path, inputs, weights, Network(sessions, inputs, output, weights)
+    narrow = open_session(smooth[0], weights, bench.folder)
+    wide = [widened(each, inputs, bench.folder) for each in smooth]
+    sessions = [open_session(each, trained_in(each, weights), bench.folder) for each in wide]
+    # A network without rounding is as good as one that rounds at its own inputs.
+    points = [(session, inputs) for session in sessions] if is_rounded else [(sessions[0], nearly(inputs, change)) for change in NEAR]
+    weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in weights} | (inputs if is_rounded else {})
+    return path, inputs, weights, Network(narrow, points, inputs, output, weights)
 
 
 def check(bench, name, mutants):
@@ -177,65 +184,85 @@ def check(bench, name, mutants):
 
 
 class Network:
-    """ONNX Runtime's sum of an output, of several networks that stand for one."""
+    """ONNX Runtime's sum of an output, in f32 and in f64. `points` are sessions of f64 with their inputs, which stand for one network at one place."""
 
-    def __init__(self, sessions, inputs, output, weights):
-        self.is_wide = is_wide(sessions[0])
-        self.float = np.float64 if self.is_wide else np.float32
-        self.sessions, self.output = sessions, output
-        self.inputs, self.weights = (as_inputs(sessions[0], arrays) for arrays in (inputs, weights))
-        self.size = float(abs(self.run(sessions[0], {})).sum(dtype=np.float64))
+    def __init__(self, narrow, points, inputs, output, weights):
+        self.narrow, self.output, self.weights, self.given = narrow, output, weights, {**inputs, **weights}
+        self.wide_weights = as_doubles(weights)
+        self.points = [(session, {**as_doubles(near), **self.wide_weights}) for session, near in points]
+        same, wide = narrow.run([output], self.given)[0], self.points[0][0].run([output], self.points[0][1])[0]
+        self.size = float(abs(wide).sum())
+        self.apart = float(abs(same - wide).max() / abs(wide).max())
 
-    def run(self, session, changed):
-        return session.run([self.output], {**self.inputs, **self.weights, **changed})[0]
+    def derivative(self, point, weight, direction, step):
+        """Along a direction of a weight, by differences."""
+        session, given = self.points[point]
 
-    def derivatives(self, weight, direction, step):
-        """Along a direction of a weight, by differences of fourth order: one of each network."""
-        found = [0.0] * len(self.sessions)
-        for factor, times in ((8, 1), (-8, -1), (-1, 2), (1, -2)):
-            changed = {weight: self.weights[weight] + self.float(times * step) * direction}
-            found = [sum + factor * float(self.run(session, changed).sum(dtype=np.float64)) / (12 * step) for sum, session in zip(found, self.sessions)]
-        return found
+        def at(sign):
+            return float(session.run([self.output], {**given, weight: self.wide_weights[weight] + sign * step * direction})[0].sum())
+
+        return (at(1) - at(-1)) / (2 * step)
 
     def slope(self, weight, direction):
-        """About how much the output changes, for a choice of a direction."""
-        ends = [self.run(self.sessions[0], {weight: self.weights[weight] + self.float(sign * 2.0**-6) * direction}).sum(dtype=np.float64) for sign in (1, -1)]
+        """About how much the output changes, for a choice of steps."""
+        ends = [self.narrow.run([self.output], {**self.given, weight: self.weights[weight] + np.float32(sign * 2.0**-6) * direction})[0].sum(dtype=np.float64) for sign in (1, -1)]
         return abs(float(ends[0] - ends[1])) * 2.0**5
 
 
-def choose_direction(network, weight, random):
+class Differences:
+    """What ONNX Runtime gives along one direction of a weight. Of other points than the first it is computed when it is asked for."""
+
+    def __init__(self, network, weight, direction):
+        self.network, self.weight, self.direction = network, weight, direction
+        slope = network.slope(weight, direction)
+        self.steps = [min(LARGEST_STEP, change * network.size / max(slope, 1e-30)) for change in CHANGES]
+        self.largest = abs(self.first)
+
+    @functools.cached_property
+    def first(self):
+        return self.network.derivative(0, self.weight, self.direction, self.steps[0])
+
+    @functools.cached_property
+    def again(self):
+        return self.network.derivative(0, self.weight, self.direction, self.steps[1])
+
+    @functools.cached_property
+    def near(self):
+        return [self.network.derivative(point, self.weight, self.direction, self.steps[0]) for point in range(len(self.network.points))]
+
+    def problem(self, gradient):
+        """None, or what is wrong of a gradient: it is to be within TOLERANCE of the first point, or of the range of all points."""
+        got = float(np.vdot(gradient.astype(np.float64), self.direction))
+        if not abs(self.first - self.again) <= ERROR * self.largest:
+            return f"is not measurable: differences with two steps are {self.first:.8g} and {self.again:.8g}"
+        tolerance = TOLERANCE * max(abs(got), self.largest)
+        if abs(got - self.first) <= tolerance:
+            return None
+        low, high = min(self.near), max(self.near)
+        if not high - low <= SPREAD * self.largest:
+            return f"is not measurable: differences at points that are to be alike are {', '.join(f'{want:.6g}' for want in self.near)}"
+        if low - tolerance <= got <= high + tolerance:
+            return None
+        return f"the gradient gives {got:.6g}, differences {self.first:.6g} and nearby {low:.6g} to {high:.6g}"
+
+
+def differences_of(network, weight, random):
     """Of several random directions the one along which the output changes most."""
     array = network.weights[weight]
     directions = [np.float32(rms(array) or SCALE_OF_ZEROS) * random.standard_normal(array.shape, np.float32) for _ in range(DIRECTIONS)]
-    return max(directions, key=lambda direction: network.slope(weight, direction))
-
-
-def compare_direction(network, weight, direction, gradient):
-    """None, or how the gradient along a direction differs from differences at each of the steps: by more than TOLERANCE, and what rounding adds, of
-    either. Several networks that stand for one give a range, which is wider by as much as they are apart."""
-    got = float(np.vdot(gradient.astype(np.float64), direction))
-    slope, tried = network.slope(weight, direction), []
-    for change in CHANGES_IN_F64 if network.is_wide else CHANGES:
-        step = min(LARGEST_STEP, change * network.size / max(slope, 1e-30))
-        wants = network.derivatives(weight, direction, step)
-        spread, largest = max(wants) - min(wants), max(map(abs, wants))
-        beyond = max(min(wants) - got, got - max(wants), 0.0) - spread
-        tolerance = TOLERANCE + ROUNDING[network.float] * network.size / max(step * largest, 1e-30)
-        if beyond <= tolerance * max(abs(got), largest) and tolerance <= LARGEST_TOLERANCE and spread <= SPREAD * largest:
-            return None
-        tried.append(", ".join(f"{want:.6g}" for want in wants))
-    return f"the gradient gives {got:.6g}, differences {'; '.join(tried)}"
+    return max((Differences(network, weight, direction) for direction in directions), key=lambda each: each.largest)
 
 
 def compare_directions(bench, name, network, gradients, mutants):
     """The gradient of each weight along a random direction of its own is what differences give, and none that is changed is."""
     problems, missed = [], []
     for number, weight in enumerate(gradients):
-        direction = choose_direction(network, weight, np.random.default_rng([2, number]))
-        if problem := compare_direction(network, weight, direction, gradients[weight]):
+        differences = differences_of(network, weight, np.random.default_rng([2, number]))
+        if problem := differences.problem(gradients[weight]):
             problems.append(f"'{weight}': {problem}")
-        missed += [f"'{weight}' {title}" for title in mutants if compare_direction(network, weight, direction, MUTANTS[title](gradients[weight])) is None]
-    bench.check(f"{name}, each of {len(gradients)} gradients along a direction, {'f64' if network.is_wide else 'f32'}", not problems, "\n       ".join(problems))
+        missed += [f"'{weight}' {title}" for title in mutants if differences.problem(MUTANTS[title](gradients[weight])) is None]
+    bench.check(f"{name}, the network of f64 is that of f32", network.apart <= SAME, f"they differ by {network.apart:.3g} of the largest number")
+    bench.check(f"{name}, each of {len(gradients)} gradients along a direction", not problems, "\n       ".join(problems))
     if mutants:
         bench.check(f"{name}, each of {len(mutants) * len(gradients)} changed gradients is found", not missed, missed)
 
