@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 NAME = "no-such-name"
-OPTIONS = r'"--(?:filter|only|focus|kind)"'
+OPTIONS = r'(?:"--(?:filter|only|focus|kind)"|"names", nargs="\*")'
 CPU, SOURCE = ["--device=cpu"], ["--source={source}"]
 # By file, the arguments of each call that is to fail.
 CALLS = {
@@ -43,6 +43,8 @@ CALLS = {
     "test/mutants/run_gradient_mutants.py": [[f"--filter={NAME}"]],
     "test/serve/run_operation.py": [[f"--only={NAME}"]],
     "test/serve/run_server.py": [["--losing-vulkan=none", f"--only={NAME}"]],
+    "test/text/bench_tokenizers.py": [["--cache={folder}", NAME]],
+    "test/text/run_tokenizers.py": [["--cache={folder}", NAME], ["--cache={folder}", f"--package={NAME}"]],
 }
 
 

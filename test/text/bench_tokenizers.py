@@ -35,15 +35,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    vocabularies.check_names(options.names, ending=".json")
     import tokenizers
     files = vocabularies.write_vocabularies(options.cache)
-    of_json = {name: path for name, path in files.items() if path.suffix == ".json"}
-    for name in options.names:
-        if name not in of_json:
-            raise SystemExit(f"FAILED no vocabulary matches '{name}', known are {', '.join(of_json)}")
     samples = texts(files, options.cache)
-    for name, path in of_json.items():
-        if options.names and name not in options.names:
+    for name, path in files.items():
+        if path.suffix != ".json" or (options.names and name not in options.names):
             continue
         theirs, peer = tokenizers.Tokenizer.from_file(str(path)), run_tokenizers.Peer(options.bin / "tokenizer_peer", path)
         for kind, text in samples.items():

@@ -215,9 +215,10 @@ def main():
     parser.add_argument("--cache", type=pathlib.Path, required=True)
     parser.add_argument("--strings", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--package", action="append", help="vocabularies of these packages only")
+    parser.add_argument("--package", action="append", choices=vocabularies.VOCABULARIES, help="vocabularies of these packages only")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    vocabularies.check_names(options.names, options.package or vocabularies.VOCABULARIES)
     try:
         files = vocabularies.write_vocabularies(options.cache, options.package or vocabularies.VOCABULARIES)
     except vocabularies.Missing as reason:
@@ -226,9 +227,6 @@ def main():
     table = pathlib.Path(__file__).with_name("unicode_differences.txt")
     refused = {code for line in table.read_text().splitlines() if line and line[0] != "#"
                for code in range(int(line.split()[0].split("-")[0], 16), int(line.split()[0].split("-")[-1], 16) + 1)} if table.exists() else set()
-    for name in options.names:
-        if name not in files:
-            raise SystemExit(f"FAILED no vocabulary matches '{name}', known are {', '.join(files)}")
     failed = 0
     if not options.names and (not options.package or "anthropic" in options.package):
         count = compare_scripts(options.bin / "tokenizer_peer", [*strings(options.strings, options.seed, refused), "  a  \u30fcb", "\u65e5\u30fc\u30ab\u3042", "\u3001\u30fc1 \u30fc", " ", ""])

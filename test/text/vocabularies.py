@@ -221,6 +221,29 @@ def from_gguf(path, name):
                       "fuse_unk": True, "byte_fallback": True, "vocab": ids, "merges": [[m[3], m[4]] for m in merges]}}
 
 
+def file_of(package, member):
+    """The name of a vocabulary and its file's."""
+    member = pathlib.PurePath(member)
+    if package == "llama-cpp-python":
+        name = member.stem.removeprefix("ggml-vocab-")
+        return name, f"{name}.json"
+    if package == "mistral-common":
+        name = "mistral-" + member.suffix[1:]
+        return name, f"{name}.model"
+    return package, member.name
+
+
+def check_names(names, packages=VOCABULARIES, ending=""):
+    """Ends the process where a name is none of these packages' vocabularies, in files that end so."""
+    known = dict(file_of(package, member) for package in packages for member in MEMBERS[package])
+    if "bert-bge" in known:
+        known["bert-bge.txt"] = "bert-bge.txt"
+    known = [name for name, file in known.items() if file.endswith(ending)]
+    for name in names:
+        if name not in known:
+            raise SystemExit(f"FAILED no vocabulary matches '{name}', known are {', '.join(known)}")
+
+
 def write_vocabularies(cache, packages=VOCABULARIES):
     """Files by name, of packages. Raises Missing."""
     files = {}
@@ -230,9 +253,9 @@ def write_vocabularies(cache, packages=VOCABULARIES):
         folder = fetch(package, cache)
         for member in MEMBERS[package]:
             source = folder / pathlib.PurePath(member).name
+            name, file = file_of(package, member)
+            target = made / file
             if package == "llama-cpp-python":
-                name = source.stem.removeprefix("ggml-vocab-")
-                target = made / f"{name}.json"
                 if not target.exists():
                     partial = target.with_suffix(f".{os.getpid()}")
                     partial.write_text(json.dumps(from_gguf(source, name), ensure_ascii=False), encoding="utf-8")
@@ -244,10 +267,8 @@ def write_vocabularies(cache, packages=VOCABULARIES):
                     text.write_text("".join(token + "\n" for token in sorted(model, key=model.get)), encoding="utf-8")
                     files["bert-bge.txt"] = text
             elif package == "mistral-common":
-                name = "mistral-" + source.suffix[1:]
-                target = made / f"{name}.model"
                 target.write_bytes(source.read_bytes())
                 files[name] = target
             else:
-                files[package] = source
+                files[name] = source
     return files
