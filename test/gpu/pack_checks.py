@@ -34,7 +34,7 @@ from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
 from pack_training import pack_training  # noqa: E402
 from pack_wanted import pack_pictures, pack_rounded, pack_trained  # noqa: E402
-from run_model_gradients import AGREEMENT, QAT, SIZES, TOLERANCE, first_output  # noqa: E402
+from run_model_gradients import AGREEMENT, NEAR, QAT, SIZES, TOLERANCE, first_output, nearly  # noqa: E402
 from run_models import NETWORKS, PICTURES, ROUNDED, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
@@ -43,6 +43,7 @@ LACKS = {"vulkan": {"tf32": "tf32 is f32 on Vulkan"}}
 SEED, OTHER_SEED = 7, 8
 # Other inputs move an output by this many bounds, or a wrong output could not be told from a right one.
 MOVES = 100
+MOST_APART = 0.05  # of the largest gradient, how far apart the CPU's may be at inputs that f32 hardly tells apart: beyond that a comparison says nothing
 FEW = 1 << 16  # bytes of an input
 WHOLE = ("tagger",)  # networks whose weights travel: they are small, and compiling cuts them into parts that no recipe makes
 ROUNDOFF = {"f32": 2.0**-24, "tf32": 2.0**-11, "f16": 2.0**-11, "bf16": 2.0**-8}
@@ -186,7 +187,9 @@ def pack_network(pack, name, scratch):
 
 def pack_gradients(pack, name, scratch):
     """The gradients of the distance of the first output from random numbers by all weights, which the instance draws: a folder with a module and two
-    scripts of calls (run_calls.cpp). `wanted` has the CPU write them, `script` compares a device's with these, and with differences along them."""
+    scripts of calls (run_calls.cpp). `wanted` has the CPU write them, at the inputs and at such as f32 hardly tells apart, and `script` compares a device's with
+    these: where rounding brings an activation to the other side of a kink, all before it have other gradients, so that what the CPU's are apart is allowed on top.
+    It compares them with differences along them, too, but of what rounds to integers: its loss has steps, which the gradient does not see."""
     base = name.removesuffix(QAT)
     model = os.path.join(scratch, f"{base}.onnx")
     fill(os.path.join(TEST, "models", f"{base}.onnx"), model, external=True)
@@ -205,23 +208,34 @@ def pack_gradients(pack, name, scratch):
     pack.compile(model, module, "f32", "--cpu=avx2", "--train=auto", f"--loss=mse:{output}", "--optimizer=sgd", "--keep-gradients", "--init=random",
                  "--export=none", "--no-cache", *(f"--dim={symbol}={value}" for symbol, value in sizes.items()))
     files = []
+    near = [[] for change in NEAR[1:] if any(array.dtype == np.float32 for array in inputs.values())]
     for number, value in enumerate(graph.graph.input):
         if value.name in inputs:
             files.append(f"in{number}")
             inputs[value.name].tofile(pack.path(os.path.join(folder, files[-1])))
+            for place, (names, change) in enumerate(zip(near, NEAR[1:])):
+                names.append(f"near{place}.{files[-1]}")
+                nearly(inputs, change)[value.name].tofile(pack.path(os.path.join(folder, names[-1])))
     description = describe(os.path.join(pack.bin, "vx-info"), pack.path(module))
     target = next(function for function in description["functions"] if function["name"] == "backward")["inputs"][len(files)]
     np.random.default_rng(2).standard_normal(target["dims"], np.float32).tofile(pack.path(os.path.join(folder, "target")))
     np.zeros(1, np.uint8).tofile(pack.path(os.path.join(folder, "keep")))
-    call = f"call backward {' '.join(files)} target keep"
+    call = lambda files: f"call backward {' '.join(files)} target keep"
     variables = [variable["name"] for variable in description["variables"] if variable["name"].startswith("grad/")]
     if not variables:
         raise SystemExit(f"pack_checks.py: error: {name} has no gradients")
-    read = [f"read {variable} g{number}" for number, variable in enumerate(variables)]
-    compare = [f"close {variable} g{number} {AGREEMENT}" for number, variable in enumerate(variables)]
-    for script, lines in (("wanted", read), ("script", [*compare, f"slope {TOLERANCE} {' '.join(files)} target", "read grad out0"])):
+    wanted, compare = [call(files)], [call(files)]
+    for number, variable in enumerate(variables):
+        wanted.append(f"read {variable} g{number}")
+        others = "".join(f" near{place}.g{number}" for place in range(len(near)))
+        compare.append(f"close {variable} g{number} {AGREEMENT}" + (f" {MOST_APART}{others}" if others else ""))
+    for place, names in enumerate(near):
+        wanted += [call(names), *(f"read {variable} near{place}.g{number}" for number, variable in enumerate(variables))]
+    if base == name:
+        compare.append(f"slope {TOLERANCE} {' '.join(files)} target")
+    for script, lines in (("wanted", wanted), ("script", [*compare, "read grad out0"])):
         with open(pack.path(os.path.join(folder, script)), "w") as file:
-            file.write("\n".join([call, *lines]) + "\n")
+            file.write("\n".join(lines) + "\n")
     print(f"gradients of {name}: {len(variables)} variables", flush=True)
 
 
