@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the wheels, installs them where nothing else of vx is, and runs test_vx.py with them.
+"""Builds the wheels, installs them where nothing else of vx is, and runs test_*.py with them.
 
   run_wheels.py --build BUILD --source .
 
@@ -42,7 +42,7 @@ def main():
     arguments = parser.parse_args()
     here = os.path.dirname(os.path.abspath(__file__))
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
-    failed = 0
+    passed = failed = 0
     check_names(arguments.source)
     cmake = tuple(int(number) for number in re.search(r"(\d+)\.(\d+)", subprocess.run(["cmake", "--version"], capture_output=True, text=True).stdout).groups())
     every = sys.version_info >= (3, 12) and cmake >= (3, 26) and not sys.abiflags
@@ -61,10 +61,11 @@ def main():
             chosen = [os.path.join(wheels, name) for name in names if any(f"vx_{one}-" in name for one in which)]
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", target, *chosen],
                            check=True)
-            done = subprocess.run([sys.executable, os.path.join(here, "test_vx.py"), "RuntimeAlone" if which == ["runtime"] else "Whole"], cwd=folder, env={
-                **environment, "PYTHONPATH": target, "VX_SOURCE": os.path.abspath(arguments.source)})
-            failed += done.returncode != 0
-    print(f"{2 - min(failed, 2)} passed, {failed} failed")
+            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "runs", "training"]:
+                done = subprocess.run([sys.executable, os.path.join(here, f"test_{test}.py")], cwd=folder, env={
+                    **environment, "PYTHONPATH": target, "VX_SOURCE": os.path.abspath(arguments.source)})
+                passed, failed = passed + (done.returncode == 0), failed + (done.returncode != 0)
+    print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 
