@@ -2,6 +2,7 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "llvm/ADT/StringMap.h"
+#include <ctime>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -122,6 +123,34 @@ TEST_F(DimAttrTest, AtMostHoldsForAllValues) {
     }
   }
   EXPECT_GT(proven, 100u);
+}
+
+/// Sizes of a chain of poolings that round up, each with its number of elements.
+DimAttr pool(MLIRContext *context, int levels) {
+  DimAttr size = DimAttr::symbolNamed(context, "h"), two = DimAttr::constant(context, 2), total = two;
+  for (int level = 0; level < levels; ++level) {
+    size = DimAttr::min(DimAttr::ceilDiv(size + 2, two) + 1, DimAttr::ceilDiv(size + 7, two)) + 3;
+    total = DimAttr::max(total, size * size);
+  }
+  return total;
+}
+
+/// What `function` takes of this thread's time, in seconds.
+double getSeconds(llvm::function_ref<void()> function) {
+  timespec begin, end;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  function();
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+  return double(end.tv_sec - begin.tv_sec) + double(end.tv_nsec - begin.tv_nsec) * 1e-9;
+}
+
+// What a model's passes ask for again and again is computed once.
+TEST_F(DimAttrTest, IsComputedOnce) {
+  DimAttr first, second;
+  double computed = getSeconds([&] { first = pool(&context, 12); });
+  double known = getSeconds([&] { second = pool(&context, 12); });
+  EXPECT_EQ(first, second);
+  EXPECT_LT(known, computed / 8) << "the same expressions took " << computed << " s and then " << known << " s";
 }
 
 // What a stack of windows with stride 2 makes of a height, however its sizes are written.

@@ -77,21 +77,27 @@ class Prover {
 public:
   explicit Prover(const SymbolRanges &ranges) : ranges(ranges) {}
 
-  Bounds getBounds(DimAttr dim) const;
+  Bounds getBounds(DimAttr dim);
 
   /// By intervals, and where these do not tell, by cases of a max or min and by bounds of a quotient.
-  bool isNotNegative(DimAttr dim, unsigned depth = 0);
+  bool isNotNegative(DimAttr dim) {
+    steps = 0;
+    return proveNotNegative(dim, 0);
+  }
 
 private:
-  Bounds getQuotientBounds(DimAttr dim) const;
+  Bounds computeBounds(DimAttr dim);
+  Bounds getQuotientBounds(DimAttr dim);
+  bool proveNotNegative(DimAttr dim, unsigned depth);
   bool proveByTerm(DimAttr dim, DimAttr term, unsigned depth, bool allowsChoice);
 
   static constexpr unsigned maxDepth = 6, maxSteps = 400;
   const SymbolRanges &ranges;
+  llvm::DenseMap<DimAttr, Bounds> known; // expressions share their parts
   unsigned steps = 0;
 };
 
-Bounds Prover::getQuotientBounds(DimAttr dim) const {
+Bounds Prover::getQuotientBounds(DimAttr dim) {
   std::optional<int64_t> divisor = dim.getOperands()[1].asConstant();
   Bounds dividend = getBounds(dim.getOperands()[0]);
   if (!divisor || *divisor < 1) {
@@ -111,7 +117,15 @@ Bounds Prover::getQuotientBounds(DimAttr dim) const {
   return {divide(dividend.low), divide(dividend.high)};
 }
 
-Bounds Prover::getBounds(DimAttr dim) const {
+Bounds Prover::getBounds(DimAttr dim) {
+  if (auto it = known.find(dim); it != known.end())
+    return it->second;
+  const Bounds bounds = computeBounds(dim);
+  known.try_emplace(dim, bounds);
+  return bounds;
+}
+
+Bounds Prover::computeBounds(DimAttr dim) {
   switch (dim.getKind()) {
   case DimKind::Constant:
     return {dim.getValue(), dim.getValue()};
@@ -192,7 +206,7 @@ bool Prover::proveByTerm(DimAttr dim, DimAttr term, unsigned depth, bool allowsC
       // A max that is added is at least each of its operands: one will do. One that is subtracted needs both.
       // A broadcast is one of both, so that both must do.
       bool needsAll = kind == DimKind::Broadcast || (kind == DimKind::Max) == (coefficient < 0);
-      auto holdsWith = [&](DimAttr operand) { return isNotNegative(rest + scale * operand, depth + 1); };
+      auto holdsWith = [&](DimAttr operand) { return proveNotNegative(rest + scale * operand, depth + 1); };
       if (needsAll && llvm::all_of(atom.getOperands(), holdsWith))
         return true;
       if (!needsAll && allowsChoice && llvm::any_of(atom.getOperands(), holdsWith))
@@ -208,13 +222,13 @@ bool Prover::proveByTerm(DimAttr dim, DimAttr term, unsigned depth, bool allowsC
       bound = bound + (1 - *divisor);
     if (kind == DimKind::CeilDiv && coefficient < 0)
       bound = bound + (*divisor - 1);
-    if (isNotNegative(rest * *divisor + scale * bound, depth + 1))
+    if (proveNotNegative(rest * *divisor + scale * bound, depth + 1))
       return true;
   }
   return false;
 }
 
-bool Prover::isNotNegative(DimAttr dim, unsigned depth) {
+bool Prover::proveNotNegative(DimAttr dim, unsigned depth) {
   Bounds bounds = getBounds(dim);
   if (bounds.low && *bounds.low >= 0)
     return true;
@@ -241,17 +255,16 @@ DimAttr exposeMultiples(DimAttr dim, const SymbolRanges &ranges) {
 }
 
 /// Of lhs and rhs, whichever order they are in: true when they are equal, false when they are never.
-std::optional<bool> decideEqual(DimAttr lhs, DimAttr rhs, const SymbolRanges &ranges) {
+std::optional<bool> decideEqual(DimAttr lhs, DimAttr rhs, const SymbolRanges &ranges, Prover &prover) {
   if (lhs == rhs || exposeMultiples(lhs, ranges) == exposeMultiples(rhs, ranges))
     return true;
   DimAttr difference = lhs - rhs, opposite = rhs - lhs;
   if (std::optional<int64_t> constant = difference.asConstant())
     return *constant == 0;
-  bool isLess = Prover(ranges).isNotNegative(opposite + (-1)),
-       isGreater = Prover(ranges).isNotNegative(difference + (-1));
+  bool isLess = prover.isNotNegative(opposite + (-1)), isGreater = prover.isNotNegative(difference + (-1));
   if (isLess || isGreater)
     return false;
-  if (Prover(ranges).isNotNegative(difference) && Prover(ranges).isNotNegative(opposite))
+  if (prover.isNotNegative(difference) && prover.isNotNegative(opposite))
     return true;
   return std::nullopt;
 }
@@ -265,13 +278,14 @@ std::optional<bool> decide(const Constraint &constraint, const SymbolRanges &ran
   std::optional<int64_t> left = lhs.asConstant(), right = rhs.asConstant();
   if (left && right)
     return holds(constraint.kind, *left, *right);
+  Prover prover(ranges);
   switch (constraint.kind) {
   case ConstraintKind::equal:
-    return decideEqual(lhs, rhs, ranges);
+    return decideEqual(lhs, rhs, ranges, prover);
   case ConstraintKind::at_least:
-    if (Prover(ranges).isNotNegative(lhs - rhs))
+    if (prover.isNotNegative(lhs - rhs))
       return true;
-    return Prover(ranges).isNotNegative(rhs - lhs + (-1)) ? std::optional(false) : std::nullopt;
+    return prover.isNotNegative(rhs - lhs + (-1)) ? std::optional(false) : std::nullopt;
   case ConstraintKind::multiple:
     if (lhs == rhs || (right && *right != 0 && DimAttr::mod(exposeMultiples(lhs, ranges), rhs).asConstant() == 0))
       return true;
@@ -280,16 +294,16 @@ std::optional<bool> decide(const Constraint &constraint, const SymbolRanges &ran
   case ConstraintKind::repeat: {
     if (left == 1 || (right == 1 && constraint.kind == ConstraintKind::broadcast))
       return true;
-    std::optional<bool> equal = decideEqual(lhs, rhs, ranges);
+    std::optional<bool> equal = decideEqual(lhs, rhs, ranges, prover);
     if (equal == true)
       return true;
     DimAttr one = DimAttr::constant(lhs.getContext(), 1);
-    bool isNeverOne = decideEqual(lhs, one, ranges) == false &&
-                      (constraint.kind == ConstraintKind::repeat || decideEqual(rhs, one, ranges) == false);
+    bool isNeverOne = decideEqual(lhs, one, ranges, prover) == false &&
+                      (constraint.kind == ConstraintKind::repeat || decideEqual(rhs, one, ranges, prover) == false);
     return equal == false && isNeverOne ? std::optional(false) : std::nullopt;
   }
   case ConstraintKind::differ: {
-    std::optional<bool> equal = decideEqual(lhs, rhs, ranges);
+    std::optional<bool> equal = decideEqual(lhs, rhs, ranges, prover);
     return equal ? std::optional(!*equal) : std::nullopt;
   }
   }
@@ -400,11 +414,11 @@ static void wantInferred(Operation *op, ConstraintCollector &collector) {
 }
 
 /// What a size is divided by is above 0.
-static void wantDivisors(DimAttr dim, ConstraintCollector &collector) {
-  if (!dim)
+static void wantDivisors(DimAttr dim, ConstraintCollector &collector, llvm::SmallDenseSet<DimAttr, 16> &seen) {
+  if (!dim || dim.getOperands().empty() || !seen.insert(dim).second)
     return;
   for (DimAttr operand : dim.getOperands())
-    wantDivisors(operand, collector);
+    wantDivisors(operand, collector, seen);
   if (llvm::is_contained({DimKind::FloorDiv, DimKind::CeilDiv, DimKind::Mod}, dim.getKind()))
     collector.want(ConstraintKind::at_least, dim.getOperands()[1], 1);
 }
@@ -412,18 +426,19 @@ static void wantDivisors(DimAttr dim, ConstraintCollector &collector) {
 void collectConstraints(Operation *op, const llvm::StringMap<Operation *> &binders,
                         llvm::function_ref<void(const Constraint &)> record) {
   ConstraintCollector collector(binders, record);
+  llvm::SmallDenseSet<DimAttr, 16> divided;
   for (NamedAttribute attribute : op->getAttrDictionary()) {
     if (auto dim = dyn_cast<DimAttr>(attribute.getValue()))
-      wantDivisors(dim, collector);
+      wantDivisors(dim, collector, divided);
     else if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
       for (Attribute dim : list)
-        wantDivisors(dyn_cast<DimAttr>(dim), collector);
+        wantDivisors(dyn_cast<DimAttr>(dim), collector, divided);
   }
   // No size is below 0, whatever it is computed from.
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type))
       for (DimAttr dim : getDims(tensor)) {
-        wantDivisors(dim, collector);
+        wantDivisors(dim, collector, divided);
         collector.want(ConstraintKind::at_least, dim, 0);
       }
   if (!op->hasTrait<OpTrait::Elementwise>()) // these want more: all shapes are equal

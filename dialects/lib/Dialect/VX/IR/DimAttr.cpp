@@ -3,23 +3,18 @@
 // An atom is a symbol or a division, remainder, max, min or broadcast. A polynomial maps each product of atoms to its
 // coefficient; expressions are built through polynomials, so that equal ones become the same attribute.
 
-#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "DimMemo.h"
+#include "DimPolynomial.h"
+#include "vx/Dialect/VX/IR/DimParts.h"
 
-#include "mlir/AsmParser/AsmParser.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include <map>
 #include <numeric>
 
 using namespace mlir;
 
 namespace vx {
 
-namespace {
-
-/// A total order that does not depend on addresses, so that text is the same in every run.
-int compare(DimAttr lhs, DimAttr rhs) {
+int compareDims(DimAttr lhs, DimAttr rhs) {
   if (lhs == rhs)
     return 0;
   if (lhs.getKind() != rhs.getKind())
@@ -31,26 +26,20 @@ int compare(DimAttr lhs, DimAttr rhs) {
   if (lhs.getOperands().size() != rhs.getOperands().size())
     return lhs.getOperands().size() < rhs.getOperands().size() ? -1 : 1;
   for (auto [l, r] : llvm::zip(lhs.getOperands(), rhs.getOperands()))
-    if (int order = compare(l, r))
+    if (int order = compareDims(l, r))
       return order;
   return 0;
 }
 
-using Monomial = SmallVector<DimAttr, 2>;
-
-struct MonomialLess {
-  bool operator()(const Monomial &lhs, const Monomial &rhs) const {
-    // Higher degree first, so that a constant comes last: `batch*8 + 3`.
-    if (lhs.size() != rhs.size())
-      return lhs.size() > rhs.size();
-    for (auto [l, r] : llvm::zip(lhs, rhs))
-      if (int order = compare(l, r))
-        return order < 0;
-    return false;
-  }
-};
-
-using Polynomial = std::map<Monomial, int64_t, MonomialLess>;
+bool MonomialLess::operator()(const Monomial &lhs, const Monomial &rhs) const {
+  // Higher degree first, so that a constant comes last: `batch*8 + 3`.
+  if (lhs.size() != rhs.size())
+    return lhs.size() > rhs.size();
+  for (auto [l, r] : llvm::zip(lhs, rhs))
+    if (int order = compareDims(l, r))
+      return order < 0;
+  return false;
+}
 
 bool addTo(Polynomial &polynomial, const Monomial &monomial, int64_t coefficient) {
   int64_t &slot = polynomial[monomial];
@@ -74,6 +63,13 @@ bool toPolynomial(DimAttr dim, int64_t scale, Polynomial &out) {
     return addTo(out, {dim}, scale);
   }
 }
+
+std::optional<int64_t> getPositiveDivisor(DimAttr dim) {
+  std::optional<int64_t> divisor = dim.getOperands()[1].asConstant();
+  return divisor && *divisor > 0 ? divisor : std::nullopt;
+}
+
+namespace {
 
 /// The parts of a nest of max or of min.
 void collectParts(DimAttr dim, DimKind kind, SmallVectorImpl<DimAttr> &parts) {
@@ -210,11 +206,6 @@ DimAttr divideByConstant(DimAttr lhs, int64_t divisor, bool roundUp) {
   return divideByConstant(dividend, divisor, lhs.getContext());
 }
 
-std::optional<int64_t> getPositiveDivisor(DimAttr dim) {
-  std::optional<int64_t> divisor = dim.getOperands()[1].asConstant();
-  return divisor && *divisor > 0 ? divisor : std::nullopt;
-}
-
 /// The remainder of a division by a constant above 1, in a form that equal remainders share: multiples of the divisor,
 /// also those that remainders inside leave out, do not count. Null where a coefficient does not fit 64 bits.
 DimAttr getRemainder(DimAttr lhs, int64_t divisor) {
@@ -262,7 +253,7 @@ bool foldRemainder(MLIRContext *context, Polynomial &polynomial) {
       auto multiply = [&](const Monomial &term) {
         Monomial product = others;
         llvm::append_range(product, term);
-        llvm::sort(product, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+        llvm::sort(product, [](DimAttr a, DimAttr b) { return compareDims(a, b) < 0; });
         return product;
       };
       auto addProduct = [&](const std::pair<const Monomial, int64_t> &term, int64_t scale) {
@@ -324,7 +315,7 @@ DimAttr divideByPolynomial(DimAttr lhs, DimAttr rhs) {
     for (const auto &[others, count] : divisor) {
       Monomial product = monomial;
       llvm::append_range(product, others);
-      llvm::sort(product, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+      llvm::sort(product, [](DimAttr a, DimAttr b) { return compareDims(a, b) < 0; });
       int64_t value;
       if (llvm::MulOverflow(count, times, value) || value == INT64_MIN || !addTo(rest, product, -value))
         return {};
@@ -339,7 +330,7 @@ DimAttr getExtremum(DimKind kind, DimAttr lhs, DimAttr rhs) {
   collectParts(lhs, kind, parts);
   collectParts(rhs, kind, parts);
   if (parts.size() > kMostComparedParts)
-    return compare(lhs, rhs) <= 0 ? getAtom(kind, lhs, rhs) : getAtom(kind, rhs, lhs);
+    return compareDims(lhs, rhs) <= 0 ? getAtom(kind, lhs, rhs) : getAtom(kind, rhs, lhs);
   auto covers = [&](DimAttr part, DimAttr other) {
     return kind == DimKind::Max ? other.isAtMost(part) : part.isAtMost(other);
   };
@@ -349,7 +340,7 @@ DimAttr getExtremum(DimKind kind, DimAttr lhs, DimAttr rhs) {
     llvm::erase_if(kept, [&](DimAttr other) { return covers(part, other); });
     kept.push_back(part);
   }
-  llvm::sort(kept, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+  llvm::sort(kept, [](DimAttr a, DimAttr b) { return compareDims(a, b) < 0; });
   DimAttr result = kept.pop_back_val();
   for (DimAttr part : llvm::reverse(kept))
     result = getAtom(kind, part, result);
@@ -366,36 +357,44 @@ DimAttr DimAttr::symbolNamed(MLIRContext *context, StringRef name) {
   return symbolNamed(StringAttr::get(context, name));
 }
 
-DimAttr DimAttr::add(DimAttr lhs, DimAttr rhs) {
+/// The result of an operation, computed once by each thread.
+static DimAttr getOnce(DimKind kind, DimAttr lhs, DimAttr rhs, DimAttr (*compute)(DimAttr lhs, DimAttr rhs)) {
+  llvm::DenseMap<DimMemo::Pair, DimAttr> &results = DimMemo::of(lhs).getResults(kind);
+  if (auto it = results.find({lhs, rhs}); it != results.end())
+    return it->second;
+  DimAttr result = compute(lhs, rhs);
+  DimMemo::keep(results, DimMemo::Pair(lhs, rhs), result);
+  return result;
+}
+
+static DimAttr computeSum(DimAttr lhs, DimAttr rhs) {
   Polynomial sum;
   if (!toPolynomial(lhs, 1, sum) || !toPolynomial(rhs, 1, sum))
-    return get(lhs.getContext(), DimKind::Sum, 0, StringAttr(), {lhs, rhs});
+    return getAtom(DimKind::Sum, lhs, rhs);
   return fromPolynomial(lhs.getContext(), sum);
 }
 
-DimAttr DimAttr::sub(DimAttr lhs, DimAttr rhs) { return add(lhs, mul(rhs, constant(rhs.getContext(), -1))); }
-
-DimAttr DimAttr::mul(DimAttr lhs, DimAttr rhs) {
+static DimAttr computeProduct(DimAttr lhs, DimAttr rhs) {
   Polynomial left, right, product;
   bool fits = toPolynomial(lhs, 1, left) && toPolynomial(rhs, 1, right);
   for (const auto &[lhsMonomial, lhsCoefficient] : left)
     for (const auto &[rhsMonomial, rhsCoefficient] : right) {
       Monomial monomial = lhsMonomial;
       llvm::append_range(monomial, rhsMonomial);
-      llvm::sort(monomial, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+      llvm::sort(monomial, [](DimAttr a, DimAttr b) { return compareDims(a, b) < 0; });
       int64_t coefficient;
       fits = fits && !llvm::MulOverflow(lhsCoefficient, rhsCoefficient, coefficient) &&
              addTo(product, monomial, coefficient);
     }
   if (!fits)
-    return get(lhs.getContext(), DimKind::Product, 1, StringAttr(), {lhs, rhs});
+    return DimAttr::get(lhs.getContext(), DimKind::Product, 1, StringAttr(), {lhs, rhs});
   return fromPolynomial(lhs.getContext(), product);
 }
 
-DimAttr DimAttr::floorDiv(DimAttr lhs, DimAttr rhs) {
+static DimAttr computeFloorDiv(DimAttr lhs, DimAttr rhs) {
   auto l = lhs.asConstant(), r = rhs.asConstant();
   if (l && r && *r != 0 && !(*l == INT64_MIN && *r == -1))
-    return constant(lhs.getContext(), floorDivide(*l, *r));
+    return DimAttr::constant(lhs.getContext(), floorDivide(*l, *r));
   if (r == 1)
     return lhs;
   if (r && *r > 1)
@@ -406,10 +405,10 @@ DimAttr DimAttr::floorDiv(DimAttr lhs, DimAttr rhs) {
   return getAtom(DimKind::FloorDiv, lhs, rhs);
 }
 
-DimAttr DimAttr::ceilDiv(DimAttr lhs, DimAttr rhs) {
+static DimAttr computeCeilDiv(DimAttr lhs, DimAttr rhs) {
   auto l = lhs.asConstant(), r = rhs.asConstant();
   if (l && r && *r != 0 && !(*l == INT64_MIN && *r == -1))
-    return constant(lhs.getContext(), ceilDivide(*l, *r));
+    return DimAttr::constant(lhs.getContext(), ceilDivide(*l, *r));
   if (r == 1)
     return lhs;
   if (r && *r > 1)
@@ -420,245 +419,23 @@ DimAttr DimAttr::ceilDiv(DimAttr lhs, DimAttr rhs) {
   return getAtom(DimKind::CeilDiv, lhs, rhs);
 }
 
-DimAttr DimAttr::mod(DimAttr lhs, DimAttr rhs) {
+static DimAttr computeMod(DimAttr lhs, DimAttr rhs) {
   auto l = lhs.asConstant(), r = rhs.asConstant();
   if (l && r && *r != 0 && !(*l == INT64_MIN && *r == -1))
-    return constant(lhs.getContext(), *l - floorDivide(*l, *r) * *r);
+    return DimAttr::constant(lhs.getContext(), *l - floorDivide(*l, *r) * *r);
   if (r == 1)
-    return constant(lhs.getContext(), 0);
+    return DimAttr::constant(lhs.getContext(), 0);
   if (r && *r > 1)
     if (DimAttr remainder = getRemainder(lhs, *r))
       return remainder;
   return getAtom(DimKind::Mod, lhs, rhs);
 }
 
-DimAttr DimAttr::max(DimAttr lhs, DimAttr rhs) { return getExtremum(DimKind::Max, lhs, rhs); }
-DimAttr DimAttr::min(DimAttr lhs, DimAttr rhs) { return getExtremum(DimKind::Min, lhs, rhs); }
-
-namespace {
-
-/// The least and the greatest value that an expression may have; none where there is no bound.
-struct Interval {
-  std::optional<int64_t> low, high;
-};
-
-/// Shows that one expression is at most another for all values of the symbols, which are not negative. Expressions
-/// share their parts, so a proof that followed every path might never end: it is given up after so many steps.
-class TermProver {
-public:
-  bool isAtMost(DimAttr lhs, DimAttr rhs) {
-    if (lhs == rhs)
-      return true;
-    if (--steps < 0)
-      return false;
-    auto parts = [](DimAttr dim, DimKind kind) {
-      return dim.getKind() == kind ? dim.getOperands() : ArrayRef<DimAttr>();
-    };
-    if (llvm::any_of(parts(rhs, DimKind::Max), [&](DimAttr part) { return isAtMost(lhs, part); }) ||
-        llvm::any_of(parts(lhs, DimKind::Min), [&](DimAttr part) { return isAtMost(part, rhs); }))
-      return true;
-    if (lhs.getKind() == DimKind::Max &&
-        llvm::all_of(lhs.getOperands(), [&](DimAttr part) { return isAtMost(part, rhs); }))
-      return true;
-    // A broadcast is one of its parts, whichever.
-    if (lhs.getKind() == DimKind::Broadcast &&
-        llvm::all_of(lhs.getOperands(), [&](DimAttr part) { return isAtMost(part, rhs); }))
-      return true;
-    if (rhs.getKind() == DimKind::Broadcast &&
-        llvm::all_of(rhs.getOperands(), [&](DimAttr part) { return isAtMost(lhs, part); }))
-      return true;
-    if (isQuotientAtMost(lhs, rhs))
-      return true;
-    // A remainder by 0 is an error of the call.
-    if (lhs.getKind() == DimKind::Mod && lhs.getOperands()[1] == rhs && isNotNegative(rhs))
-      return true;
-    Polynomial difference;
-    if (!toPolynomial(rhs, 1, difference) || !toPolynomial(lhs, -1, difference))
-      return false;
-    coverNegativeTerms(difference);
-    int64_t least = 0;
-    for (const auto &[monomial, coefficient] : difference) {
-      std::optional<int64_t> low = getTerm(monomial, coefficient).low;
-      if (coefficient != 0 && (!low || llvm::AddOverflow(least, *low, least)))
-        return false;
-    }
-    return least >= 0;
-  }
-
-private:
-  bool isNotNegative(DimAttr dim) {
-    std::optional<int64_t> low = get(dim).low;
-    return low && *low >= 0;
-  }
-
-  static std::optional<int64_t> getQuotientDivisor(DimAttr dim) {
-    bool isQuotient = dim.getKind() == DimKind::FloorDiv || dim.getKind() == DimKind::CeilDiv;
-    return isQuotient ? getPositiveDivisor(dim) : std::nullopt;
-  }
-
-  /// x / a <= y when 0 <= x <= y, x / a <= y / b when also b <= a, and ceildiv(x, a) <= ceildiv(y, b) * k when b <= a *
-  /// k.
-  bool isQuotientAtMost(DimAttr lhs, DimAttr rhs) {
-    std::optional<int64_t> divisor = getQuotientDivisor(lhs);
-    if (!divisor || !isNotNegative(lhs.getOperands()[0]))
-      return false;
-    if (lhs.getKind() == DimKind::CeilDiv && rhs.getKind() == DimKind::Product && rhs.getOperands().size() == 1 &&
-        rhs.getOperands()[0].getKind() == DimKind::CeilDiv) {
-      DimAttr quotient = rhs.getOperands()[0];
-      std::optional<int64_t> finer = getQuotientDivisor(quotient);
-      int64_t scaled;
-      if (finer && rhs.getValue() > 0 && !llvm::MulOverflow(*divisor, rhs.getValue(), scaled) && *finer <= scaled &&
-          isAtMost(lhs.getOperands()[0], quotient.getOperands()[0]))
-        return true;
-    }
-    std::optional<int64_t> other = getQuotientDivisor(rhs);
-    bool roundsAlike = lhs.getKind() == DimKind::FloorDiv || rhs.getKind() == DimKind::CeilDiv;
-    if (other && *other <= *divisor && roundsAlike && isAtMost(lhs.getOperands()[0], rhs.getOperands()[0]))
-      return true;
-    return rhs.getKind() != DimKind::Sum && isAtMost(lhs.getOperands()[0], rhs);
-  }
-
-  /// Takes from each negative term what a positive one makes up for: n*ceildiv(h, 4) from n*ceildiv(h, 2).
-  void coverNegativeTerms(Polynomial &difference) {
-    for (auto &[negative, debt] : difference)
-      for (auto &[positive, credit] : difference) {
-        if (debt >= 0)
-          break;
-        if (credit <= 0 || debt == INT64_MIN || !isProductAtMost(negative, positive))
-          continue;
-        int64_t covered = std::min(-debt, credit);
-        debt += covered;
-        credit -= covered;
-      }
-  }
-
-  /// Each factor has a partner that is at least as large; nothing is negative.
-  bool isProductAtMost(const Monomial &lhs, const Monomial &rhs) {
-    if (lhs.size() != rhs.size() || lhs.size() < 1 || !llvm::all_of(lhs, [&](DimAttr a) { return isNotNegative(a); }))
-      return false;
-    Monomial partners = rhs;
-    Monomial others;
-    for (DimAttr factor : lhs) {
-      if (auto it = llvm::find(partners, factor); it != partners.end())
-        partners.erase(it);
-      else
-        others.push_back(factor);
-    }
-    for (DimAttr factor : others) {
-      auto it = llvm::find_if(partners, [&](DimAttr partner) { return isAtMost(factor, partner); });
-      if (it == partners.end())
-        return false;
-      partners.erase(it);
-    }
-    return true;
-  }
-
-  Interval getTerm(const Monomial &monomial, int64_t coefficient) {
-    Interval result{1, 1};
-    for (DimAttr factor : monomial)
-      result = multiply(result, get(factor));
-    return multiply(result, {coefficient, coefficient});
-  }
-
-  static Interval multiply(Interval a, Interval b) {
-    auto negate = [](Interval i) -> Interval {
-      auto flip = [](std::optional<int64_t> v) { return v && *v != INT64_MIN ? std::optional(-*v) : std::nullopt; };
-      return {flip(i.high), flip(i.low)};
-    };
-    auto isConstant = [](Interval i) { return i.low && i.high && *i.low == *i.high; };
-    if (isConstant(a) && *a.low < 0 && *a.low != INT64_MIN)
-      return negate(multiply(negate(a), b));
-    if (isConstant(b) && *b.low < 0 && *b.low != INT64_MIN)
-      return negate(multiply(a, negate(b)));
-    auto times = [](std::optional<int64_t> x, std::optional<int64_t> y) -> std::optional<int64_t> {
-      int64_t product;
-      return x && y && !llvm::MulOverflow(*x, *y, product) ? std::optional(product) : std::nullopt;
-    };
-    if (a.low && *a.low >= 0 && b.low && *b.low >= 0)
-      return {times(a.low, b.low).value_or(0), times(a.high, b.high)};
-    if (isConstant(b) && *b.low >= 0)
-      return {times(a.low, b.low), times(a.high, b.low)};
-    if (isConstant(a) && *a.low >= 0)
-      return {times(a.low, b.low), times(a.low, b.high)};
-    return {};
-  }
-
-  Interval get(DimAttr dim) {
-    if (--steps < 0)
-      return {};
-    auto add = [](std::optional<int64_t> a, std::optional<int64_t> b) -> std::optional<int64_t> {
-      int64_t sum;
-      return a && b && !llvm::AddOverflow(*a, *b, sum) ? std::optional(sum) : std::nullopt;
-    };
-    switch (dim.getKind()) {
-    case DimKind::Constant:
-      return {dim.getValue(), dim.getValue()};
-    case DimKind::Symbol:
-      return {0, std::nullopt};
-    case DimKind::Sum: {
-      Interval sum{0, 0};
-      for (DimAttr operand : dim.getOperands()) {
-        Interval term = get(operand);
-        sum = {add(sum.low, term.low), add(sum.high, term.high)};
-      }
-      return sum;
-    }
-    case DimKind::Product:
-      return getTerm(Monomial(dim.getOperands().begin(), dim.getOperands().end()), dim.getValue());
-    case DimKind::FloorDiv:
-    case DimKind::CeilDiv: {
-      Interval dividend = get(dim.getOperands()[0]), divisor = get(dim.getOperands()[1]);
-      auto divide = [&](std::optional<int64_t> value) -> std::optional<int64_t> {
-        if (!value)
-          return std::nullopt;
-        return dim.getKind() == DimKind::FloorDiv ? floorDivide(*value, *divisor.low)
-                                                  : ceilDivide(*value, *divisor.low);
-      };
-      if (divisor.low && divisor.high && *divisor.low == *divisor.high && *divisor.low > 0)
-        return {divide(dividend.low), divide(dividend.high)};
-      // A divisor of 0 is an error of the call.
-      if (dividend.low && *dividend.low >= 0 && divisor.low && *divisor.low >= 0)
-        return {0, dividend.high};
-      return {};
-    }
-    case DimKind::Mod: { // has the sign of the divisor
-      Interval divisor = get(dim.getOperands()[1]);
-      if (!divisor.low || *divisor.low < 0)
-        return {};
-      return {0, divisor.high && *divisor.high > 0 ? std::optional(*divisor.high - 1) : std::nullopt};
-    }
-    case DimKind::Max: {
-      Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
-      return {a.low && b.low ? std::max(a.low, b.low)
-              : a.low        ? a.low
-                             : b.low,
-              a.high && b.high ? std::max(a.high, b.high) : std::nullopt};
-    }
-    case DimKind::Min: {
-      Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
-      return {a.low && b.low ? std::min(a.low, b.low) : std::nullopt, a.high && b.high ? std::min(a.high, b.high)
-                                                                      : a.high         ? a.high
-                                                                                       : b.high};
-    }
-    case DimKind::Broadcast: { // one of both
-      Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
-      return {a.low && b.low ? std::min(a.low, b.low) : std::nullopt,
-              a.high && b.high ? std::max(a.high, b.high) : std::nullopt};
-    }
-    }
-    llvm_unreachable("all kinds are handled");
-  }
-
-  int steps = 2000;
-};
-
-} // namespace
-
-DimAttr DimAttr::broadcast(DimAttr lhs, DimAttr rhs) {
+static DimAttr computeBroadcast(DimAttr lhs, DimAttr rhs) {
   SmallVector<DimAttr> parts;
   collectParts(lhs, DimKind::Broadcast, parts);
   collectParts(rhs, DimKind::Broadcast, parts);
-  DimAttr two = constant(lhs.getContext(), 2);
+  DimAttr two = DimAttr::constant(lhs.getContext(), 2);
   SetVector<DimAttr> kept;
   for (DimAttr part : parts) {
     std::optional<int64_t> size = part.asConstant();
@@ -669,7 +446,7 @@ DimAttr DimAttr::broadcast(DimAttr lhs, DimAttr rhs) {
       kept.insert(part);
   }
   if (kept.empty())
-    return constant(lhs.getContext(), 1);
+    return DimAttr::constant(lhs.getContext(), 1);
   // Of two sizes of which one is never the greater, that one is the other or 1: a table of 512 rows of which as many as
   // there are words are added to them. (0 with 1 is not taken here: a constraint refuses it.)
   SmallVector<DimAttr> sorted;
@@ -679,14 +456,26 @@ DimAttr DimAttr::broadcast(DimAttr lhs, DimAttr rhs) {
     llvm::erase_if(sorted, [&](DimAttr other) { return other.isAtMost(part); });
     sorted.push_back(part);
   }
-  llvm::sort(sorted, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+  llvm::sort(sorted, [](DimAttr a, DimAttr b) { return compareDims(a, b) < 0; });
   DimAttr result = sorted.pop_back_val();
   for (DimAttr part : llvm::reverse(sorted))
     result = getAtom(DimKind::Broadcast, part, result);
   return result;
 }
 
-bool DimAttr::isAtMost(DimAttr other) const { return TermProver().isAtMost(*this, other); }
+DimAttr DimAttr::add(DimAttr lhs, DimAttr rhs) { return getOnce(DimKind::Sum, lhs, rhs, computeSum); }
+DimAttr DimAttr::sub(DimAttr lhs, DimAttr rhs) { return add(lhs, mul(rhs, constant(rhs.getContext(), -1))); }
+DimAttr DimAttr::mul(DimAttr lhs, DimAttr rhs) { return getOnce(DimKind::Product, lhs, rhs, computeProduct); }
+DimAttr DimAttr::floorDiv(DimAttr lhs, DimAttr rhs) { return getOnce(DimKind::FloorDiv, lhs, rhs, computeFloorDiv); }
+DimAttr DimAttr::ceilDiv(DimAttr lhs, DimAttr rhs) { return getOnce(DimKind::CeilDiv, lhs, rhs, computeCeilDiv); }
+DimAttr DimAttr::mod(DimAttr lhs, DimAttr rhs) { return getOnce(DimKind::Mod, lhs, rhs, computeMod); }
+DimAttr DimAttr::max(DimAttr lhs, DimAttr rhs) {
+  return getOnce(DimKind::Max, lhs, rhs, [](DimAttr l, DimAttr r) { return getExtremum(DimKind::Max, l, r); });
+}
+DimAttr DimAttr::min(DimAttr lhs, DimAttr rhs) {
+  return getOnce(DimKind::Min, lhs, rhs, [](DimAttr l, DimAttr r) { return getExtremum(DimKind::Min, l, r); });
+}
+DimAttr DimAttr::broadcast(DimAttr lhs, DimAttr rhs) { return getOnce(DimKind::Broadcast, lhs, rhs, computeBroadcast); }
 
 std::optional<int64_t> DimAttr::asConstant() const {
   return getKind() == DimKind::Constant ? std::optional(getValue()) : std::nullopt;
@@ -761,6 +550,13 @@ DimAttr DimAttr::substitute(function_ref<DimAttr(StringAttr)> replacement) const
   return substituteOnce(*this, replacement, done);
 }
 
+DimAttr replaceParts(DimAttr dim, ArrayRef<std::pair<DimAttr, DimAttr>> parts) {
+  llvm::SmallDenseMap<DimAttr, DimAttr, 16> done;
+  for (const auto &[part, value] : parts)
+    done[part] = value;
+  return substituteOnce(dim, [](StringAttr) { return DimAttr(); }, done);
+}
+
 static std::optional<int64_t> evaluateOnce(DimAttr dim, function_ref<std::optional<int64_t>(StringRef)> valueOf,
                                            llvm::SmallDenseMap<DimAttr, std::optional<int64_t>, 16> &done) {
   if (dim.getKind() == DimKind::Constant)
@@ -813,218 +609,6 @@ static std::optional<int64_t> evaluateOnce(DimAttr dim, function_ref<std::option
 std::optional<int64_t> DimAttr::evaluate(function_ref<std::optional<int64_t>(StringRef)> valueOf) const {
   llvm::SmallDenseMap<DimAttr, std::optional<int64_t>, 16> done;
   return evaluateOnce(*this, valueOf, done);
-}
-
-//===-- Text ----------------------------------------------------------------------------------===//
-
-/// An identifier, or an element of a list: "sizes[2]", "picked.shape[0]".
-static bool isBareName(StringRef name) {
-  static const StringRef keywords[] = {"floordiv", "ceildiv", "mod", "max", "min", "broadcast"};
-  if (name.consume_back("]")) {
-    StringRef index = name.rsplit('[').second;
-    if (index.size() == name.size() || index.empty() || index.size() > 9 || !llvm::all_of(index, llvm::isDigit) ||
-        (index.size() > 1 && index.front() == '0'))
-      return false;
-    name = name.drop_back(index.size() + 1);
-  }
-  if (name.empty() || llvm::is_contained(keywords, name) || !(isalpha(name[0]) || name[0] == '_'))
-    return false;
-  return llvm::all_of(name, [](char c) { return isalnum(c) || c == '_' || c == '.'; });
-}
-
-static void print(DimAttr dim, raw_ostream &os) {
-  switch (dim.getKind()) {
-  case DimKind::Constant:
-    os << dim.getValue();
-    return;
-  case DimKind::Symbol:
-    if (isBareName(dim.getSymbol().getValue()))
-      os << dim.getSymbol().getValue();
-    else
-      os << dim.getSymbol();
-    return;
-  case DimKind::Sum: {
-    bool first = true;
-    for (DimAttr term : dim.getOperands()) {
-      bool negative = (term.getKind() == DimKind::Constant || term.getKind() == DimKind::Product) &&
-                      term.getValue() < 0 && term.getValue() != INT64_MIN;
-      if (!first)
-        os << (negative ? " - " : " + ");
-      if (!first && negative)
-        term = term * -1;
-      print(term, os);
-      first = false;
-    }
-    return;
-  }
-  case DimKind::Product: {
-    bool first = true;
-    for (DimAttr factor : dim.getOperands()) {
-      if (!first)
-        os << " * ";
-      bool parenthesise = factor.getKind() == DimKind::Sum || factor.getKind() == DimKind::Product;
-      os << (parenthesise ? "(" : "");
-      print(factor, os);
-      os << (parenthesise ? ")" : "");
-      first = false;
-    }
-    if (dim.getValue() != 1)
-      os << " * " << dim.getValue();
-    return;
-  }
-  case DimKind::FloorDiv:
-    os << "floordiv(";
-    break;
-  case DimKind::CeilDiv:
-    os << "ceildiv(";
-    break;
-  case DimKind::Mod:
-    os << "mod(";
-    break;
-  case DimKind::Max:
-    os << "max(";
-    break;
-  case DimKind::Min:
-    os << "min(";
-    break;
-  case DimKind::Broadcast:
-    os << "broadcast(";
-    break;
-  }
-  print(dim.getOperands()[0], os);
-  os << ", ";
-  print(dim.getOperands()[1], os);
-  os << ")";
-}
-
-std::string DimAttr::str() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  vx::print(*this, os);
-  return text;
-}
-
-static FailureOr<DimAttr> parseDim(AsmParser &parser, int depth = 0);
-
-static FailureOr<DimAttr> parseFactor(AsmParser &parser, int depth) {
-  MLIRContext *context = parser.getContext();
-  if (depth > 64) {
-    (void)parser.emitError(parser.getCurrentLocation(), "expects a dimension expression of at most 64 nested levels");
-    return failure();
-  }
-  int64_t value;
-  if (OptionalParseResult parsed = parser.parseOptionalInteger(value); parsed.has_value()) {
-    if (failed(*parsed))
-      return failure();
-    return DimAttr::constant(context, value);
-  }
-  std::string quoted;
-  if (succeeded(parser.parseOptionalString(&quoted)))
-    return DimAttr::symbolNamed(context, quoted);
-  if (succeeded(parser.parseOptionalLParen())) {
-    FailureOr<DimAttr> inner = parseDim(parser, depth + 1);
-    if (failed(inner) || parser.parseRParen())
-      return failure();
-    return inner;
-  }
-  StringRef name;
-  if (failed(parser.parseOptionalKeyword(&name))) {
-    (void)parser.emitError(parser.getCurrentLocation(), "expects a dimension: an integer, a symbol or '('");
-    return failure();
-  }
-  using Combine = DimAttr (*)(DimAttr, DimAttr);
-  Combine combine = llvm::StringSwitch<Combine>(name)
-                        .Case("floordiv", &DimAttr::floorDiv)
-                        .Case("ceildiv", &DimAttr::ceilDiv)
-                        .Case("mod", &DimAttr::mod)
-                        .Case("max", &DimAttr::max)
-                        .Case("min", &DimAttr::min)
-                        .Case("broadcast", &DimAttr::broadcast)
-                        .Default(nullptr);
-  if (!combine) {
-    std::string whole = name.str();
-    if (succeeded(parser.parseOptionalLSquare())) {
-      uint32_t index;
-      if (parser.parseInteger(index) || parser.parseRSquare())
-        return failure();
-      whole += "[" + std::to_string(index) + "]";
-    }
-    return DimAttr::symbolNamed(context, whole);
-  }
-  if (parser.parseLParen())
-    return failure();
-  FailureOr<DimAttr> lhs = parseDim(parser, depth + 1);
-  if (failed(lhs) || parser.parseComma())
-    return failure();
-  FailureOr<DimAttr> rhs = parseDim(parser, depth + 1);
-  if (failed(rhs) || parser.parseRParen())
-    return failure();
-  return combine(*lhs, *rhs);
-}
-
-static FailureOr<DimAttr> parseTerm(AsmParser &parser, int depth) {
-  FailureOr<DimAttr> product = parseFactor(parser, depth);
-  while (succeeded(product) && succeeded(parser.parseOptionalStar())) {
-    FailureOr<DimAttr> factor = parseFactor(parser, depth);
-    if (failed(factor))
-      return failure();
-    product = *product * *factor;
-  }
-  return product;
-}
-
-static FailureOr<DimAttr> parseDim(AsmParser &parser, int depth) {
-  FailureOr<DimAttr> sum = parseTerm(parser, depth);
-  while (succeeded(sum)) {
-    bool plus = succeeded(parser.parseOptionalPlus());
-    if (!plus && failed(parser.parseOptionalMinus()))
-      break;
-    FailureOr<DimAttr> term = parseTerm(parser, depth);
-    if (failed(term))
-      return failure();
-    sum = plus ? *sum + *term : *sum - *term;
-  }
-  return sum;
-}
-
-Attribute DimAttr::parse(AsmParser &parser, Type) {
-  if (parser.parseLess())
-    return {};
-  FailureOr<DimAttr> dim = parseDim(parser);
-  if (failed(dim) || parser.parseGreater())
-    return {};
-  return *dim;
-}
-
-void DimAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
-
-DimAttr DimAttr::fromString(MLIRContext *context, StringRef text) {
-  context->getOrLoadDialect<VXDialect>();
-  ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
-  return llvm::dyn_cast_or_null<DimAttr>(parseAttribute(("#vx.dim<" + text + ">").str(), context));
-}
-
-//===-- Encoding ------------------------------------------------------------------------------===//
-
-Attribute EncodingAttr::parse(AsmParser &parser, Type) {
-  SmallVector<DimAttr> dims;
-  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
-        FailureOr<DimAttr> dim = parseDim(parser);
-        if (failed(dim))
-          return failure();
-        dims.push_back(*dim);
-        return success();
-      }))
-    return {};
-  if (parser.parseGreater())
-    return {};
-  return EncodingAttr::get(parser.getContext(), dims);
-}
-
-void EncodingAttr::print(AsmPrinter &printer) const {
-  printer << "<[";
-  llvm::interleaveComma(getDims(), printer, [&](DimAttr dim) { printer << dim.str(); });
-  printer << "]>";
 }
 
 } // namespace vx

@@ -1,5 +1,6 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
+#include "DimMemo.h"
 #include "VXOpFamilies.h"
 #include "vx/Dialect/IntegerList.h"
 
@@ -42,6 +43,7 @@ void VXDialect::initialize() {
   registerNormOps(*this);
   registerReductionOps(*this);
   registerShapeOps(*this);
+  addInterfaces<DimMemoInterface>();
 }
 
 std::optional<Role> getRole(OperationName op) {
