@@ -2,6 +2,7 @@
 
 #include "SharedStarts.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
+#include "vx/Dialect/VX/IR/DimParts.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -47,12 +48,83 @@ void visitDims(Region &region, function_ref<void(DimAttr, bool isSize)> visit) {
   });
 }
 
+/// Parts of a region's sizes that stand for what their symbols are in no other form, as kernels see them: a kernel need
+/// not know that the height of its input is min(floordiv(h, 4) + 5, floordiv(h + 2, 4) + 4). Each has a symbol, so that
+/// kernels of sizes that came about in other ways are one.
+class Parts {
+public:
+  Parts(Region &region, DimAttr workgroups, const SymbolRanges &ranges) {
+    SetVector<DimAttr> roots, inner;
+    visitDims(region, [&](DimAttr dim, bool) { roots.insert(dim); });
+    roots.insert(workgroups);
+    for (DimAttr root : roots)
+      collect(root, inner);
+    for (DimAttr part : inner) {
+      SetVector<StringAttr> symbols;
+      part.collectSymbols(symbols);
+      if (symbols.empty() || llvm::any_of(symbols, [&](StringAttr symbol) { return hidden.contains(symbol); }) ||
+          !isNeverNegative(part, ranges))
+        continue;
+      llvm::DenseSet<DimAttr> seen;
+      if (llvm::any_of(roots, [&](DimAttr root) { return hasOutside(root, part, symbols, seen); }))
+        continue;
+      hidden.insert(symbols.begin(), symbols.end());
+      auto name = StringAttr::get(part.getContext(), "\n" + part.str()); // no other symbol's
+      parts.push_back({part, DimAttr::symbolNamed(name)});
+      ofName[name] = part;
+    }
+  }
+
+  /// The expression with the symbols of parts in their places.
+  DimAttr shorten(DimAttr dim) const { return parts.empty() ? dim : replaceParts(dim, parts); }
+  /// What a symbol stands for: a part, or itself.
+  DimAttr lookup(StringAttr symbol) const {
+    DimAttr part = ofName.lookup(symbol);
+    return part ? part : DimAttr::symbolNamed(symbol);
+  }
+
+private:
+  /// Shorter ones stay: what a kernel knows of a size (that it is even, half of another one) is worth more.
+  static constexpr unsigned kLeastTerms = 8;
+
+  static unsigned countTerms(DimAttr dim, unsigned limit) {
+    unsigned count = 1;
+    for (DimAttr operand : dim.getOperands())
+      if (count <= limit)
+        count += countTerms(operand, limit - count);
+    return count;
+  }
+
+  /// Long operations, the outer ones first.
+  static void collect(DimAttr dim, SetVector<DimAttr> &inner) {
+    if (countTerms(dim, kLeastTerms) <= kLeastTerms || inner.contains(dim))
+      return;
+    if (dim.getKind() != DimKind::Sum && dim.getKind() != DimKind::Product)
+      inner.insert(dim);
+    for (DimAttr operand : dim.getOperands())
+      collect(operand, inner);
+  }
+
+  static bool hasOutside(DimAttr dim, DimAttr part, const SetVector<StringAttr> &symbols,
+                         llvm::DenseSet<DimAttr> &seen) {
+    if (dim == part || !seen.insert(dim).second)
+      return false;
+    if (dim.getKind() == DimKind::Symbol)
+      return symbols.contains(dim.getSymbol());
+    return llvm::any_of(dim.getOperands(), [&](DimAttr operand) { return hasOutside(operand, part, symbols, seen); });
+  }
+
+  SmallVector<std::pair<DimAttr, DimAttr>> parts;
+  llvm::DenseMap<StringAttr, DimAttr> ofName;
+  llvm::DenseSet<StringAttr> hidden;
+};
+
 /// The least c of all `symbol + c` where a region has `symbol` in no other form, and a size is the least. Kernels of
 /// sizes that are all so much greater than another one's are that one: they count from there.
 class Shifts {
 public:
-  explicit Shifts(Region &region) {
-    visitDims(region, [&](DimAttr dim, bool isSize) { add(dim, isSize); });
+  Shifts(Region &region, const Parts &parts) {
+    visitDims(region, [&](DimAttr dim, bool isSize) { add(parts.shorten(dim), isSize); });
   }
 
   int64_t lookup(StringAttr symbol) const {
@@ -142,8 +214,9 @@ public:
       return {};
     }
     SetVector<StringAttr> symbols;
-    visitDims(fusion.getBody(), [&](DimAttr dim, bool) { dim.collectSymbols(symbols); });
-    Shifts shifts(fusion.getBody());
+    Parts parts(fusion.getBody(), workgroups, declared);
+    visitDims(fusion.getBody(), [&](DimAttr dim, bool) { parts.shorten(dim).collectSymbols(symbols); });
+    Shifts shifts(fusion.getBody(), parts);
     SmallVector<Attribute> names;
     llvm::DenseMap<StringAttr, DimAttr> renamed;
     SmallVector<int64_t> ranges;
@@ -156,7 +229,7 @@ public:
       isRangeKnown |= range.max != INT64_MAX || range.multiple > 1;
       auto name = builder.getStringAttr("s" + Twine(index));
       names.push_back(name);
-      values.push_back(start ? start : DimAttr::symbolNamed(symbol) + shift);
+      values.push_back(start ? start : parts.lookup(symbol) + shift);
       renamed[symbol] = DimAttr::symbolNamed(name) + -shift;
     }
 
@@ -172,7 +245,8 @@ public:
 
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](DimAttr dim) -> std::pair<Attribute, WalkResult> {
-      return {dim.substitute([&](StringAttr symbol) { return renamed.lookup(symbol); }), WalkResult::skip()};
+      DimAttr shortened = parts.shorten(dim);
+      return {shortened.substitute([&](StringAttr symbol) { return renamed.lookup(symbol); }), WalkResult::skip()};
     });
     replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
     return kernel;
