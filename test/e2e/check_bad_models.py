@@ -342,7 +342,7 @@ def table():
     yield "60 Ifs inside of one another", nested(60), deepest
     yield "15 Ifs inside of one another", nested(15), None
     sizes = [value(f"x{i}", shape=[f"n{i}", 3]) for i in range(256)]
-    yield "a concatenation of 256 named sizes", model([node("Concat", [size.name for size in sizes], ["y"], name="n", axis=0)], inputs=sizes), "'n' .*at most 256 names, numbers and operations"
+    yield "a concatenation of 256 named sizes", model([node("Concat", [size.name for size in sizes], ["y"], name="n", axis=0)], inputs=sizes), "'n' .*at most 256 names, numbers and operations together, got 257 in dimension 0, which is made of 'n0', 'n1', 'n10' and 253 more; .*export the model again with fixed sizes"
     yield "a concatenation of 255 named sizes", model([node("Concat", [size.name for size in sizes[:255]], ["y"], name="n", axis=0)], inputs=sizes[:255]), None
     # Functions.
     yield "a function that calls itself", calling([function("F", [node("F", ["a"], ["b"], name="inside", domain="local")], opsets=[("", 20), ("local", 1)])]), "'F' calls itself"

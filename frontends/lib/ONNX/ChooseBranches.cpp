@@ -104,11 +104,18 @@ Continuation takeContinuation(NodeImporter &n) {
         made.insert(output);
   };
   make(n.proto);
+  auto isMade = [&](StringRef name) {
+    std::optional<StringRef> next = name;
+    for (unsigned hops = 0; next && hops < maxNesting; ++hops, next = n.model.findAlias(*next))
+      if (made.contains(*next))
+        return true;
+    return false;
+  };
   auto at = llvm::find_if(scope.nodes, [&](const NumberedNode &node) { return node.proto == &n.proto; });
   for (const NumberedNode &node : llvm::make_range(std::next(at), scope.nodes.end())) {
     ReadNames reads;
     collectReads(*node.proto, reads);
-    if (llvm::any_of(reads, [&](StringRef name) { return made.contains(name); })) {
+    if (llvm::any_of(reads, isMade)) {
       make(*node.proto);
       rest.nodes.push_back(node);
     } else {
@@ -117,7 +124,7 @@ Continuation takeContinuation(NodeImporter &n) {
     scope.continued.insert(node.proto);
   }
   for (const std::string &output : scope.outputs.value_or(SmallVector<std::string>()))
-    if (made.contains(output))
+    if (isMade(output))
       rest.outputs.push_back(output);
   return rest;
 }

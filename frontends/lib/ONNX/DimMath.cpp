@@ -9,6 +9,8 @@ namespace vx::onnx {
 
 /// Real models stay below 20.
 static constexpr int64_t maxExpressionNodes = 256;
+/// Of the number of a tensor's elements.
+static constexpr int64_t maxCountTerms = 4 * maxExpressionNodes;
 
 int64_t countNodes(DimAttr dim, int64_t limit) {
   int64_t count = 1;
@@ -20,20 +22,30 @@ int64_t countNodes(DimAttr dim, int64_t limit) {
   return count;
 }
 
-[[noreturn]] static void throwTooLong() {
-  throwTooLong("expects sizes whose expressions have at most " + Twine(maxExpressionNodes) +
-               " names, numbers and operations together, got a longer one");
-}
+/// The message counts no further.
+static constexpr int64_t mostCounted = 1 << 16;
+static constexpr size_t mostNamed = 3;
 
-static void checkExpression(DimAttr dim) {
-  if (countNodes(dim, maxExpressionNodes) > maxExpressionNodes)
-    throwTooLong();
+static void checkExpression(DimAttr dim, const Twine &what) {
+  if (countNodes(dim, maxExpressionNodes) <= maxExpressionNodes)
+    return;
+  SetVector<StringAttr> symbols;
+  dim.collectSymbols(symbols);
+  std::string names;
+  for (StringAttr symbol : ArrayRef(symbols.getArrayRef()).take_front(mostNamed))
+    names += (names.empty() ? "'" : ", '") + symbol.getValue().str() + "'";
+  if (symbols.size() > mostNamed)
+    names += " and " + std::to_string(symbols.size() - mostNamed) + " more";
+  const int64_t count = countNodes(dim, mostCounted);
+  throwTooLong("expects sizes whose expressions have at most " + Twine(maxExpressionNodes) +
+               " names, numbers and operations together, got " + (count > mostCounted ? "more than " : "") +
+               Twine(std::min(count, mostCounted)) + " in " + what + ", which is made of " + names);
 }
 
 static int64_t countTerms(DimAttr dim) { return dim.getKind() == DimKind::Sum ? dim.getOperands().size() : 1; }
 
 static DimAttr checked(DimAttr dim) {
-  checkExpression(dim);
+  checkExpression(dim, "a size");
   return dim;
 }
 
@@ -51,6 +63,12 @@ DimAttr productOf(MLIRContext *context, ArrayRef<DimAttr> dims) {
   for (DimAttr dim : dims)
     product = mulDims(product, dim);
   return product;
+}
+
+bool namesAnyOf(DimAttr dim, const llvm::StringSet<> &names) {
+  SetVector<StringAttr> symbols;
+  dim.collectSymbols(symbols);
+  return llvm::any_of(symbols, [&](StringAttr symbol) { return names.contains(symbol.getValue()); });
 }
 
 bool isNotNegative(DimAttr dim) { return DimAttr::constant(dim.getContext(), 0).isAtMost(dim); }
@@ -75,11 +93,12 @@ void checkTensorSizes(ArrayRef<DimAttr> dims) {
   for (auto [index, dim] : llvm::enumerate(dims)) {
     if (!dim)
       throwInvalid("expects sizes of at least 0, got a negative dimension " + Twine(index));
-    checkExpression(dim);
+    checkExpression(dim, "dimension " + Twine(index));
     // The element count of a tensor is the product of its sizes: keep that writable too.
     terms *= countTerms(dim);
-    if (terms > 4 * maxExpressionNodes)
-      throwTooLong();
+    if (terms > maxCountTerms)
+      throwTooLong("expects tensors whose sizes have a product of at most " + Twine(maxCountTerms) + " terms, got " +
+                   Twine(terms) + " with dimension " + Twine(index));
     std::optional<int64_t> size = dim.asConstant();
     if (size && *size > 0 && llvm::MulOverflow(elements, *size, elements))
       elements = maxElements + 1;

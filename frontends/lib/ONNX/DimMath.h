@@ -4,6 +4,7 @@
 #define VX_FRONTEND_ONNX_DIMMATH_H
 
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace vx::onnx {
 
@@ -25,6 +26,8 @@ DimAttr productOf(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> dims);
 
 /// The terms of an expression, of which no more than `limit` + 1 are counted.
 int64_t countNodes(DimAttr dim, int64_t limit);
+/// True when the expression names one of the symbols.
+bool namesAnyOf(DimAttr dim, const llvm::StringSet<> &symbols);
 /// True when the expression is at least 0 for all symbol values.
 bool isNotNegative(DimAttr dim);
 /// True when lhs < rhs for all symbol values.

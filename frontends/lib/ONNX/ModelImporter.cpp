@@ -78,17 +78,26 @@ bool ModelImporter::guard(const NodeProto *node, StringRef label, int64_t versio
 
 //===-- Values --------------------------------------------------------------------------------===//
 
+std::optional<StringRef> ModelImporter::findAlias(StringRef name) const {
+  for (const Scope *at = scope; at; at = at->parent)
+    if (auto found = at->aliases.find(name); found != at->aliases.end())
+      return StringRef(found->second);
+  return std::nullopt;
+}
+
 Entry &ModelImporter::lookup(StringRef name) {
-  for (Scope *at = scope; at; at = at->parent) {
-    auto found = at->entries.find(name);
-    if (found == at->entries.end())
-      continue;
-    if (!found->second.unavailable.empty())
-      throwUnsupported(found->second.whenUnavailable, found->second.unavailable);
-    if (found->second.isPoisoned())
-      throw PoisonedInput();
-    return found->second;
-  }
+  std::optional<StringRef> wanted = name;
+  for (unsigned hops = 0; wanted && hops < maxNesting; ++hops, wanted = findAlias(*wanted))
+    for (Scope *at = scope; at; at = at->parent) {
+      auto found = at->entries.find(*wanted);
+      if (found == at->entries.end())
+        continue;
+      if (!found->second.unavailable.empty())
+        throwUnsupported(found->second.whenUnavailable, found->second.unavailable);
+      if (found->second.isPoisoned())
+        throw PoisonedInput();
+      return found->second;
+    }
   throwInvalid("expects a value '" + name + "', but nothing before the node makes it");
 }
 
@@ -346,13 +355,15 @@ void ModelImporter::poisonOutputs(const NodeProto &node) {
       scope->entries.insert_or_assign(output, Entry{Type(), builder.getUnknownLoc()});
 }
 
-bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
+bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes,
+                                ArrayRef<NumberedNode> rest) {
   if (!guard(nullptr, "", 0, [&] { scope->nodes = orderNodes(nodes); })) {
     checkNodes(nodes, scope->depth);
     for (const NodeProto &node : nodes)
       poisonOutputs(node);
     return false;
   }
+  llvm::append_range(scope->nodes, rest);
   return importScopeNodes();
 }
 
@@ -446,8 +457,11 @@ void ModelImporter::makeOps(const NodeProto &node, int64_t version, StringRef la
   auto hasGraph = [](const AttributeProto &attribute) { return attribute.has_g(); };
   try {
     NodeImporter importer(*this, node, version, location, label);
-    if (llvm::none_of(node.attribute(), hasGraph))
+    if (llvm::none_of(node.attribute(), hasGraph)) {
       joinSharedSizes(importer);
+      if (readsLongExpressions(importer))
+        nameLongExpressions(importer);
+    }
     return function(importer);
   } catch (const ImportError &error) {
     if (!error.isTooLong || llvm::any_of(node.attribute(), hasGraph)) // nodes inside are tried again themselves

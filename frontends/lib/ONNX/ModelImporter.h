@@ -97,6 +97,8 @@ struct Scope {
   std::vector<NumberedNode> nodes;
   /// Names whose entries stand in the place of what the nodes make.
   llvm::StringSet<> substituted;
+  /// In a branch of an If that nodes behind the If are in too, the values that they read by the names of its outputs.
+  llvm::StringMap<std::string> aliases;
   /// Nodes that the branches of an If before them have.
   llvm::DenseSet<const NodeProto *> continued;
   /// The names that what is around the scope reads, where these are all.
@@ -146,6 +148,8 @@ public:
   // Values.
   /// The entry of a name in this scope or one around it. Throws when there is none, or PoisonedInput.
   Entry &lookup(llvm::StringRef name);
+  /// The other name of a value in this scope or one around it, by an alias; nothing where there is none.
+  std::optional<llvm::StringRef> findAlias(llvm::StringRef name) const;
   /// The value of an entry, made at the insertion point or, for constants, at the start of the entry's block.
   mlir::Value materialize(Entry &entry);
   void define(llvm::StringRef name, Entry entry);
@@ -170,8 +174,9 @@ public:
   mlir::func::FuncOp beginFunction(const GraphProto &graph, llvm::StringRef name, Scope &top);
   /// Its end: `results` are its outputs.
   void endFunction(const GraphProto &graph, mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> results);
-  /// Imports the nodes of a graph or function body into the current scope; false when one of them failed.
-  bool importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
+  /// Imports the nodes of a graph or function body into the current scope, and then those of `rest`, which are in
+  /// order; false when one of them failed.
+  bool importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, llvm::ArrayRef<NumberedNode> rest = {});
   /// The same for the nodes that the current scope has.
   bool importScopeNodes();
   /// The same for one of them.

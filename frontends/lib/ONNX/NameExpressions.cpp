@@ -4,10 +4,11 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// Longer ones get names.
-static constexpr int64_t mostTerms = 8;
+/// Longer ones get names, once there is one that is too long. Those of real models have below 20 terms.
+static constexpr int64_t mostTerms = 8, tooManyTerms = 32;
 
 static bool isLong(DimAttr dim) { return countNodes(dim, mostTerms) > mostTerms; }
+static bool isTooLong(DimAttr dim) { return countNodes(dim, tooManyTerms) > tooManyTerms; }
 
 static DimAttr nameOne(NodeImporter &n, DimAttr value, const Twine &name) {
   if (!isLong(value))
@@ -39,13 +40,27 @@ static std::optional<Dims> nameAll(NodeImporter &n, ArrayRef<DimAttr> dims, cons
   return named;
 }
 
+bool readsLongExpressions(NodeImporter &n) {
+  for (unsigned index = 0; index < n.getNumInputs(); ++index) {
+    if (!n.hasInput(index))
+      continue;
+    const Entry &entry = n.getEntry(index);
+    auto type = dyn_cast_or_null<RankedTensorType>(entry.type);
+    if (!type || entry.leastRank || entry.constant)
+      continue;
+    if (llvm::any_of(vx::getDims(type), isTooLong) || (entry.contents && llvm::any_of(*entry.contents, isTooLong)))
+      return true;
+  }
+  return false;
+}
+
 void nameLongExpressions(NodeImporter &n) {
   for (unsigned index = 0; index < n.getNumInputs(); ++index) {
     if (!n.hasInput(index))
       continue;
     const std::string &input = n.proto.input(index);
     const Entry &entry = n.getEntry(index);
-    auto type = dyn_cast<RankedTensorType>(entry.type);
+    auto type = dyn_cast_or_null<RankedTensorType>(entry.type);
     if (!type || entry.leastRank || entry.constant)
       continue;
     std::optional<Dims> dims = nameAll(n, vx::getDims(type), input + ".shape", /*areSizes=*/true), contents;

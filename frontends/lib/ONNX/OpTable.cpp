@@ -5,14 +5,17 @@
 namespace vx::onnx {
 
 static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
-    &activationsOps,  &arithmeticOps,      &attentionOps,   &constantsOps,
-    &contractionsOps, &controlFlowOps,     &indexingOps,    &normsOps,
-    &quantizationOps, &recurrentOps,       &reductionsOps,  &resizeOps,
-    &sequencesOps,    &shapesOps,          &slicesOps,      &windowsOps,
-    &cumulativeOps,   &diagonalsOps,       &einsumOps,      &lossesOps,
-    &samplingOps,     &windowFunctionsOps, &ngramsOps,      &stringsOps,
-    &causalConvOps,   &fourierOps,         &hyperbolicsOps, &optionalsOps,
-    &randomsOps,      &determinantOps,     &unpoolingOps,   &nonMaxSuppressionOps,
+    &activationsOps,  &arithmeticOps,      &attentionOps,
+    &constantsOps,    &contractionsOps,    &controlFlowOps,
+    &ifOps,           &indexingOps,        &normsOps,
+    &quantizationOps, &recurrentOps,       &reductionsOps,
+    &resizeOps,       &sequencesOps,       &shapesOps,
+    &slicesOps,       &windowsOps,         &cumulativeOps,
+    &diagonalsOps,    &einsumOps,          &lossesOps,
+    &samplingOps,     &windowFunctionsOps, &ngramsOps,
+    &stringsOps,      &causalConvOps,      &fourierOps,
+    &hyperbolicsOps,  &optionalsOps,       &randomsOps,
+    &determinantOps,  &unpoolingOps,       &nonMaxSuppressionOps,
     &sortingOps,      &imagesOps};
 static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &linearModelsOps, &supportVectorsOps,
                                                                &treeModelsOps, &treesOps};

@@ -36,7 +36,7 @@ struct OpTableEntry {
 
 // The tables that stand at the ends of the files Import*.cpp.
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attentionOps, constantsOps, contractionsOps,
-    controlFlowOps, indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps,
+    controlFlowOps, ifOps, indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps,
     shapesOps, slicesOps, windowsOps, cumulativeOps, diagonalsOps, einsumOps, lossesOps, samplingOps,
     windowFunctionsOps, ngramsOps, stringsOps, causalConvOps, determinantOps, fourierOps, hyperbolicsOps, optionalsOps,
     randomsOps, nonMaxSuppressionOps, sortingOps, unpoolingOps, imagesOps;

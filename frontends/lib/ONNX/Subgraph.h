@@ -2,7 +2,7 @@
 #ifndef VX_FRONTEND_ONNX_SUBGRAPH_H
 #define VX_FRONTEND_ONNX_SUBGRAPH_H
 
-#include "NodeImporter.h"
+#include "ChooseBranches.h"
 
 namespace vx::onnx {
 
@@ -47,11 +47,16 @@ public:
       return model.importNodes(graph.node());
     });
   }
-  /// Imports nodes of the graph around, of which `outputs` are read.
-  void continueWith(llvm::ArrayRef<NumberedNode> nodes, llvm::ArrayRef<std::string> outputs) {
-    scope.nodes.assign(nodes.begin(), nodes.end());
-    scope.outputs = llvm::to_vector(outputs);
-    check([&] { return model.importScopeNodes(); });
+  /// The same of a branch of `node`, an If, with nodes behind it that read its outputs: `rest.outputs` are read of all.
+  void importWith(const GraphProto &graph, const NodeProto &node, const Continuation &rest) {
+    for (auto [name, output] : llvm::zip(node.output(), graph.output()))
+      if (!name.empty() && name != output.name())
+        scope.aliases[name] = output.name();
+    scope.outputs = rest.outputs;
+    check([&] {
+      model.importInitializers(graph);
+      return model.importNodes(graph.node(), rest.nodes);
+    });
   }
   mlir::Value getOutput(const GraphProto &graph, int index) {
     return model.materialize(model.lookup(graph.output(index).name()));
