@@ -161,6 +161,12 @@ def forms():
                [{"x": f32(3, 4), "z": f32(3, 4)}, {"x": f32(3, 4), "z": f32(1, 4)}], refused=[None, "input 'z': dim 0 is 'N', which is 3 by input 'x', got 1"])
     yield Form("two parts of a model with one name of a size", text("g (float[N, 4] x, float[N, 4] z) => (float[N, 4] y, float[N, 4] w) { y = Neg (z)\n w = Relu (x) }"),
                [{"x": f32(3, 4), "z": f32(2, 4)}])
+    behind = text("g (float[N, 4] x, float[N, 4] z) => (float[M, 4] y) { h = Neg (x)\n y = Concat <axis = -2> (h, z) }")
+    yield Form("sizes of one name along which a node puts one behind the other", behind, [{"x": f32(3, 4), "z": f32(2, 4)}, {"x": f32(3, 4), "z": f32(0, 4)}])
+    yield Form("sizes of one name that a node puts side by side", behind.replace("-2", "1").replace("[M, 4]", "[N, 8]"),
+               [{"x": f32(3, 4), "z": f32(3, 4)}, {"x": f32(3, 4), "z": f32(2, 4)}], refused=[None, "input 'z': dim 0 is 'N', which is 3 by input 'x', got 2"])
+    for inputs in ("float[N, 4] x, float[N, 4] z", "float[N, 4] z, float[N, 4] x"):
+        yield Form("a size of an input that nothing reads", text(f"g ({inputs}) => (float[N, 4] y) {{ y = Neg (x) }}"), [{"x": f32(3, 4), "z": f32(2, 4)}])
     yield Form("both of a name are fixed", text("g (float[N, 4] x, float[N, 4] z) => (float[N, 4] y, float[N, 4] w) { y = Neg (z)\n w = Relu (x) }"),
                [{"x": f32(3, 4), "z": f32(3, 4)}, {"x": f32(3, 4), "z": f32(2, 4)}], flags=("--dim", "N=3"), refused=[None, "input 'z': dim 0 must be 3, got 2"])
     yield Form("versions for several sizes of a name", text("g (float[N, 4] x, float[N, 4] z) => (float[N, 4] y, float[N, 4] w) { y = Neg (z)\n w = Relu (x) }"),
@@ -217,6 +223,17 @@ def choices():
               "q = If (a) <then_branch = t2 () => ( u) { i = If (b) <then_branch = t3 () => ( v) { v = Neg (p) }, else_branch = e3 () => ( w) { w = ReduceSum <keepdims = 0> (p, flat) }>\n u = Reshape (i, flat) }, "
               "else_branch = e2 () => ( k) { k = Neg (p) }>\n y = Reshape (q, flat)")
     yield Form("a choice inside of a choice", model(nested, "float[N, K] x, bool a, bool b", ["y"]), [{"x": f32(2, k), "a": np.array(k == 1), "b": np.array(b)} for k in (1, 3) for b in (True, False)])
+    # The ranks leave the branch that an inner choice is in: what reads them goes into the branches of both.
+    calls = [{"x": f32(2, k), "a": np.array(a), "b": np.array(k == 1)} for k in (1, 3) for a in (True, False)]
+    inner = "i = If (b) <then_branch = t3 () => ( v) { v = Squeeze (x, axis) }, else_branch = e3 () => ( w) { w = Identity (x) }>"
+    leaving = f"q = If (a) <then_branch = t2 () => ( i) {{ {inner} }}, else_branch = e2 () => ( k) {{ k = Abs (x) }}>\n r = Softmax (q)\n y = Reshape (r, flat)"
+    leave = lambda nodes: model(nodes, "float[N, K] x, bool a, bool b", ["y"])
+    yield Form("a choice of which both ranks leave the branch that it is in", leave(leaving), calls)
+    yield Form("a choice of which both ranks leave the branch through a node", leave(leaving.replace("( i)", "( u)").replace(inner, inner + "\n u = Neg (i)")), calls)
+    yield Form("a choice of which both ranks leave the branch by the name of its node", leave(leaving.replace("( i)", "( q)").replace(inner, inner + "\n q = Neg (i)")), calls)
+    yield Form("a choice of two ranks beside a branch of a third", leave(leaving.replace("Abs (x)", "Unsqueeze (x, axis)")), calls)
+    yield Form("choices of which both ranks leave both branches", leave(leaving.replace("k = Abs (x)", inner.replace("i =", "k =").replace("t3", "t4").replace("e3", "e4").replace("v", "v4").replace("w", "w4"))
+                                                                    .replace("v4 =", "v4 =")), calls)
     # Each reads the one before: without what is known of the condition there would be 256 ways through them.
     chain = "h0 = If (a) <then_branch = t () => ( t0) { t0 = Squeeze (x, axis) }, else_branch = e () => ( e0) { e0 = Identity (x) }>\n s0 = Softmax (h0)\n "
     for level in range(1, 8):

@@ -59,7 +59,7 @@ private:
       all |= found->second;
     }
     isRead |= all;
-    if (operands > 1 && !isIf)
+    if (operands > 1 && !isIf && !joinsNamedAxis(node, all))
       for (int index : all.set_bits())
         classes.join(all.find_first(), index);
     for (const std::string &output : node.output()) {
@@ -70,7 +70,25 @@ private:
     }
   }
 
-  /// Numbers the groups by their sizes.
+  /// True for a Concat along an axis of which two inputs have one name, which need not be equal there.
+  bool joinsNamedAxis(const NodeProto &node, const llvm::BitVector &inputs) const {
+    if (node.op_type() != "Concat" || !normalizeDomain(node.domain()).empty())
+      return false;
+    int64_t axis = 1;
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.name() == "axis")
+        axis = attribute.i();
+    llvm::StringSet<> names;
+    for (int index : inputs.set_bits()) {
+      const auto &dims = graph.input(index).type().tensor_type().shape().dim();
+      const int64_t place = axis < 0 ? axis + dims.size() : axis;
+      if (place >= 0 && place < dims.size() && hasName(dims[place]) && !names.insert(dims[place].dim_param()).second)
+        return true;
+    }
+    return false;
+  }
+
+  /// Numbers the groups by their sizes, and behind them each input that nothing reads.
   SmallVector<unsigned> number() {
     classes.compress();
     SmallVector<unsigned> sizes(classes.getNumClasses(), 0);
@@ -83,7 +101,7 @@ private:
       places[group] = place;
     SmallVector<unsigned> groups(count);
     for (unsigned index = 0; index < count; ++index)
-      groups[index] = isRead[index] ? places[classes[index]] : 0;
+      groups[index] = isRead[index] ? places[classes[index]] : sizes.size() + index;
     return groups;
   }
 
