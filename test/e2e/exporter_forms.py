@@ -226,7 +226,7 @@ def choices():
     # The ranks leave the branch that an inner choice is in: what reads them goes into the branches of both.
     calls = [{"x": f32(2, k), "a": np.array(a), "b": np.array(k == 1)} for k in (1, 3) for a in (True, False)]
     inner = "i = If (b) <then_branch = t3 () => ( v) { v = Squeeze (x, axis) }, else_branch = e3 () => ( w) { w = Identity (x) }>"
-    leaving = f"q = If (a) <then_branch = t2 () => ( i) {{ {inner} }}, else_branch = e2 () => ( k) {{ k = Abs (x) }}>\n r = Softmax (q)\n y = Reshape (r, flat)"
+    leaving = f"q = If (a) <then_branch = t2 () => ( i) {{ {inner} }}, else_branch = e2 () => ( k) {{ k = Abs (x) }}>\n r = Softmax <axis = 0> (q)\n y = Reshape (r, flat)"
     leave = lambda nodes: model(nodes, "float[N, K] x, bool a, bool b", ["y"])
     yield Form("a choice of which both ranks leave the branch that it is in", leave(leaving), calls)
     yield Form("a choice of which both ranks leave the branch through a node", leave(leaving.replace("( i)", "( u)").replace(inner, inner + "\n u = Neg (i)")), calls)

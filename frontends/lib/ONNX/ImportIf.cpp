@@ -38,7 +38,7 @@ static void importBranchInline(NodeImporter &n, const GraphProto &graph) {
 
 /// Where two branches give tensors of two ranks, that of the smaller one gets dimensions of size 1 in front.
 static void joinRanks(NodeImporter &n, unsigned output, MutableArrayRef<SmallVector<Type>> types,
-                                        ArrayRef<std::unique_ptr<Region>> regions) {
+                      ArrayRef<std::unique_ptr<Region>> regions) {
   auto left = dyn_cast<RankedTensorType>(types[0][output]), right = dyn_cast<RankedTensorType>(types[1][output]);
   if (!left || !right || left.getRank() == right.getRank())
     return;

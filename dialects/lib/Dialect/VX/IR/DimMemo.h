@@ -1,5 +1,5 @@
-// What the algebra of dimension expressions has computed before. Expressions share their parts, and the sizes of a model
-// are made of each other: the same sums, quotients and proofs are asked for over and over.
+// What the algebra of dimension expressions has computed before. Expressions share their parts, and the sizes of a
+// model are made of each other: the same sums, quotients and proofs are asked for over and over.
 #ifndef VX_LIB_DIALECT_VX_IR_DIMMEMO_H
 #define VX_LIB_DIALECT_VX_IR_DIMMEMO_H
 
