@@ -279,6 +279,24 @@ TEST_P(Pending, whatIsHeldRunsOnlyWhenItIsStarted) {
   EXPECT_EQ(place.resultOf(fourth), all(13));
 }
 
+TEST_P(Pending, whatIsGivenUpKeepsNoMemory) {
+  Place place(instance, AddWeight);
+  Wrapped given(1, /*isAligned=*/false);
+  const uint64_t before = instance->usedMemory();
+  for (const bool isCancelled : {false, true}) {
+    PendingRun *run = nullptr;
+    ASSERT_OK(place.submit(given.tensor, run, /*hold=*/true));
+    EXPECT_EQ(instance->usedMemory(), before + Unit);
+    if (isCancelled)
+      place.runs->cancel(*run);
+    else
+      place.runs->drop(*run);
+    EXPECT_EQ(instance->usedMemory(), before);
+    if (!isCancelled)
+      place.all.pop_back();
+  }
+}
+
 // A call that somebody uses is idle.
 TEST_P(Pending, whatUsesTheCallWaitsForItsRuns) {
   vx_call *call = nullptr;
