@@ -211,7 +211,7 @@ case "$PWD $2 $4" in *"/one_draw vulkan 8") other=moved ;; esac
 sed "s/ in0/ $other/" | "${0%run_calls}true_calls" "$@"
 """)
     os.chmod(os.path.join(folder, "run_calls"), 0o755)
-    test.run("tar", "-C", folder, "-hcJf", os.path.join(pack, "pack.tar.xz"), ".")
+    test.run("tar", "-C", folder, "-I", "xz -0", "-hcf", os.path.join(pack, "pack.tar.xz"), ".")
     _, text = test.run(test.script, pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     for name, draw, says in (("of_other_inputs", 7, r"grad/\S+ at element"), ("slope_of_other_inputs", 7, "along the gradients differences"), ("one_draw", 8, r"grad/\S+ at element"),
                              ("far_apart", 7, r"grad/\S+ is not measurable")):

@@ -213,6 +213,26 @@ def check_stops(options, folder, differences):
         differences.compare(f"time of a long text ({path.name}: {part:.4f} s for a part, {whole:.4f} s for all)", one[:40] + "...", True, part < whole / 4)
 
 
+def check_cuts(options, folder, differences):
+    """Texts of words, or of words with spaces in them, that are a token each, and in parts one for each letter: where one is cut, the front has tokens that the
+    whole has not."""
+    draw, path = random.Random(3), folder / "cuts.json"
+    plain = ["".join(draw.choice("ab") for _ in range(40)) for _ in range(8)]
+    spaced = [" ".join("".join(draw.choice("ab") for _ in range(3)) for _ in range(10)) + "b" for _ in range(8)]
+    word_piece = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+                  "vocab": {token: id for id, token in enumerate(["[UNK]", "a", "b", "##a", "##b", *plain])}}
+    unigram = {"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": [["<unk>", 0.0], *([letter, -9.0] for letter in "ab "), *([word, -1.0] for word in spaced)]}
+    for model, pre_tokenizer, words, between in ((word_piece, SPLIT, plain, " "), (unigram, None, spaced, "")):
+        path.write_text(json.dumps(document(model, pre_tokenizer)))
+        theirs, peer = tokenizers.Tokenizer.from_file(str(path)), Peer(options.bin / "tokenizer_peer", path)
+        one = between.join(draw.choice(words) for _ in range(1500))
+        all_ids = theirs.encode(one).ids
+        # 16 bytes a token and 4096 more, which are looked at first, are about 164 of these words.
+        for most in range(140, 240):
+            differences.compare(f"tokens of a text of {model['type']} that is cut off at {most}", one[:40] + "...", (all_ids[:most], True), peer.cut(one, most))
+        peer.close()
+
+
 def check_json(options, number, make, folder, differences):
     draw = random.Random(f"{options.seed} {number}")
     made, tokens, limit = make(draw)
@@ -263,6 +283,7 @@ def main():
                 check_json(options, number, JSON_KINDS[kind], folder, differences)
             else:
                 check_sentencepiece(options, number, kind == len(JSON_KINDS), folder, differences)
+        check_cuts(options, folder, differences)
         check_stops(options, folder, differences)
     print(f"{options.vocabularies} vocabularies, {options.vocabularies * options.strings} strings, {differences.count} differences")
     if differences.count:
