@@ -1,4 +1,5 @@
 """One end-to-end case of an op: a program in vx text, its inputs, and how far a device may be from the reference."""
+import os
 import re
 import zlib
 
@@ -17,9 +18,11 @@ NUMPY = {
     "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64,
     "i4": np.int8, "ui4": np.uint8, "i2": np.int8, "ui2": np.uint8,
 }
-EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
-# What sums are accumulated in.
-ACCUMULATOR = {"f16": "f32", "bf16": "f32", "f32": "f32", "f64": "f64"}
+# The distance of 1 from the next number, the least normal number, and what sums are accumulated in: the table that vx-conformance has too.
+EPSILON, TINY, ACCUMULATOR = {}, {}, {}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "vx-conformance", "roundings.inc")) as file:
+    for dtype, epsilon, least, accumulator in re.findall(r'^VX_ROUNDING\(\w+, "(\w+)", (\S+), (\S+), (\w+)\)$', file.read(), re.M):
+        EPSILON[dtype], TINY[dtype], ACCUMULATOR[dtype] = float.fromhex(epsilon), float.fromhex(least), accumulator.lower()
 
 
 def to_bf16(values):

@@ -1,7 +1,7 @@
 """How far a result may be from the reference: exact, units in the last place, or derived from a reduction's length."""
 import numpy as np
 
-from op_case import ACCUMULATOR, EPSILON, FLOATS, decode
+from op_case import ACCUMULATOR, EPSILON, FLOATS, TINY, decode
 
 
 class Exact:
@@ -29,9 +29,6 @@ def ordered(array, dtype):
     magnitude = (bits & np.array((1 << (size - 1)) - 1, bits.dtype)).astype(object if size == 64 else np.int64)
     negative = (bits >> np.array(size - 1, bits.dtype)) != 0
     return np.where(negative, -magnitude, magnitude)
-
-
-TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 
 
 class Ulp:

@@ -258,14 +258,16 @@ static std::set<std::string> placesOf(const pb::GraphProto &graph) {
 std::string CaseData::Symbol::name() const { return fmt::format("{}_{}", input, dimension); }
 
 // Of an input of a mode other than static.
-static std::vector<CaseData::Symbol> symbolsOf(const pb::ValueInfoProto &input, const std::set<std::string> &places) {
+static std::vector<CaseData::Symbol> symbolsOf(const pb::ValueInfoProto &input, Mode mode,
+                                               const std::set<std::string> &places) {
   std::vector<CaseData::Symbol> symbols;
-  if (!input.type().has_tensor_type() || isList(input.type().tensor_type()))
+  const bool areAll = mode == Mode::Symbolic;
+  if (!input.type().has_tensor_type() || (!areAll && isList(input.type().tensor_type())))
     return symbols;
   const pb::TensorShapeProto &shape = input.type().tensor_type().shape();
-  const int kept = places.contains(input.name()) ? 1 : 0;
+  const int kept = !areAll && places.contains(input.name()) ? 1 : 0;
   for (int i = 0; i < shape.dim_size() - kept; ++i)
-    if (shape.dim(i).dim_value() != 1)
+    if (areAll || shape.dim(i).dim_value() != 1)
       symbols.push_back({input.name(), static_cast<size_t>(i)});
   return symbols;
 }
@@ -279,7 +281,7 @@ std::vector<CaseData::Symbol> CaseData::symbols(Mode mode) const {
   for (const pb::ValueInfoProto &input : graph().input()) {
     if (std::find(fixed.begin(), fixed.end(), input.name()) != fixed.end())
       continue;
-    for (Symbol &symbol : symbolsOf(input, places))
+    for (Symbol &symbol : symbolsOf(input, mode, places))
       symbols.push_back(std::move(symbol));
   }
   return symbols;
@@ -297,7 +299,7 @@ std::string CaseData::modelFor(Mode mode) const {
       if (output.type().has_tensor_type())
         output.mutable_type()->mutable_tensor_type()->clear_shape();
     for (pb::ValueInfoProto &input : *graph.mutable_input())
-      for (const Symbol &symbol : symbolsOf(input, places))
+      for (const Symbol &symbol : symbolsOf(input, mode, places))
         input.mutable_type()
             ->mutable_tensor_type()
             ->mutable_shape()

@@ -10,6 +10,7 @@
 #include "signature.h"
 #include "tool_error.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -104,7 +105,7 @@ public:
 private:
   SecondSizes find() const {
     const CaseData::Set &set = data.sets().front();
-    if (request.mode == Mode::Static || request.isPacked)
+    if (request.mode == Mode::Static || request.mode == Mode::Symbolic || request.isPacked)
       return {SecondSizesResult::Untried};
     if (expected.areRandom(set))
       return {SecondSizesResult::Random, "an op draws numbers"};
@@ -254,22 +255,36 @@ static void compileAndFinish(const CaseRequest &request, const std::function<voi
     }
     return;
   }
-  CompiledCase compiled;
+  CompiledCase together;
   // In a pack each target has a module of its own.
   if (request.packInto.empty() || request.targets.size() == 1) {
-    compiled = compileCase(request, model, request.targets, nullptr);
-    if (compiled.result == CompiledCase::Result::Done || request.targets.size() == 1)
-      return finish(request, request.targets, compiled, secondsSince(begin), data, model, tell);
+    together = compileCase(request, model, request.targets, nullptr);
+    // A refusal may be that of one target. Any other error is that of all: alone they are not tried.
+    if (together.result != CompiledCase::Result::Unsupported || request.targets.size() == 1)
+      return finish(request, request.targets, together, secondsSince(begin), data, model, tell);
   }
   // What cannot even be imported has no code for any target; else each target says for itself.
-  compiled = compileCase(request, model, request.targets, "import");
-  if (compiled.result != CompiledCase::Result::Done)
-    return finish(request, request.targets, compiled, secondsSince(begin), data, model, tell);
+  const CompiledCase imported = compileCase(request, model, request.targets, "import");
+  if (imported.result != CompiledCase::Result::Done)
+    return finish(request, request.targets, imported, secondsSince(begin), data, model, tell);
+  std::vector<CompiledCase> alone;
+  std::vector<double> seconds;
   for (const std::string &target : request.targets) {
     begin = Clock::now();
-    compiled = compileCase(request, model, {target}, nullptr);
-    finish(request, {target}, compiled, secondsSince(begin), data, model, tell);
+    alone.push_back(compileCase(request, model, {target}, nullptr));
+    seconds.push_back(secondsSince(begin));
   }
+  const bool isEachDone = std::all_of(alone.begin(), alone.end(), [](const CompiledCase &compiled) {
+    return compiled.result == CompiledCase::Result::Done;
+  });
+  if (isEachDone && together.result == CompiledCase::Result::Unsupported) {
+    together.result = CompiledCase::Result::Failed;
+    together.errors = fmt::format("refused for {} together, and for none alone: {}", joinWords(request.targets, "and"),
+                                  together.errors);
+    return finish(request, request.targets, together, seconds.front(), data, model, tell);
+  }
+  for (size_t i = 0; i < alone.size(); ++i)
+    finish(request, {request.targets[i]}, alone[i], seconds[i], data, model, tell);
 }
 
 void runCase(const CaseRequest &request, const std::function<void(const TargetOutcome &)> &tell) {

@@ -38,6 +38,41 @@ static bool alwaysFails(Outcome outcome) {
          outcome != Outcome::Skipped;
 }
 
+static std::string causeOf(const TargetOutcome &outcome) {
+  return fmt::format("{}{}{}", outcomeName(outcome.outcome), outcome.message.empty() ? "" : ": ", outcome.message);
+}
+
+// What is not as the list says, or nothing.
+static std::string againstList(const CaseResult &result, const ExpectedList &list) {
+  const TargetOutcome &outcome = result.outcome;
+  const bool isListed = list.has(result.name, result.mode, outcome.target);
+  const bool isPassed = outcome.outcome == Outcome::Passed;
+  if (isListed && !isPassed)
+    return fmt::format("it is listed, but {}", causeOf(outcome));
+  if (isPassed && !isListed)
+    return "it passes and is not listed; --write-expected adds it";
+  if (outcome.outcome == Outcome::Unsupported) {
+    const std::string listed = list.refusal(result.name, result.mode, outcome.target);
+    const std::string got = ExpectedList::reasonOf(outcome);
+    if (listed.empty())
+      return fmt::format("it is refused, which is not listed; --write-expected adds it: {}", got);
+    if (listed != got)
+      return fmt::format("expected the refusal '{}', got '{}'", listed, got);
+  }
+  // A packed case has no other sizes.
+  if (!isPassed || outcome.second.result == SecondSizesResult::Untried)
+    return "";
+  const size_t calls = list.calls(result.name, result.mode, outcome.target), got = outcome.second.compared;
+  if (got == calls)
+    return "";
+  const SecondSizesOutcome &second = outcome.second;
+  return fmt::format(
+      "expected {} calls at other sizes that give the reference evaluator's values, got {} (second sizes: "
+      "{}{}{}; {} refused by the evaluator, {} by the module alone){}",
+      calls, got, SecondSizesNames[static_cast<size_t>(second.result)], second.message.empty() ? "" : ", ",
+      second.message, second.refused, second.refusedByModule, got > calls ? "; --write-expected lists them" : "");
+}
+
 void ConformanceReport::judge(const ExpectedList *list) {
   std::sort(results.begin(), results.end(), [](const CaseResult &a, const CaseResult &b) {
     return std::tie(a.name, a.mode, a.outcome.target) < std::tie(b.name, b.mode, b.outcome.target);
@@ -46,15 +81,13 @@ void ConformanceReport::judge(const ExpectedList *list) {
   for (const CaseResult &result : results) {
     const Outcome outcome = result.outcome.outcome;
     const std::string title = fmt::format("{}, {}, {}", result.name, modeName(result.mode), result.outcome.target);
-    const std::string cause =
-        fmt::format("{}{}{}", outcomeName(outcome), result.outcome.message.empty() ? "" : ": ", result.outcome.message);
-    const bool isListed = list && list->has(result.name, result.mode, result.outcome.target);
+    const std::string cause = causeOf(result.outcome);
     if (alwaysFails(outcome)) {
       failures.push_back(fmt::format("{}: {}", title, cause));
       onlyFilesFail &= outcome == Outcome::Unreadable;
-    } else if (list && !result.isLeftOut && isListed != (outcome == Outcome::Passed)) {
-      failures.push_back(isListed ? fmt::format("{}: it is listed, but {}", title, cause)
-                                  : fmt::format("{}: it passes and is not listed; --write-expected adds it", title));
+    } else if (const std::string problem = list && !result.isLeftOut ? againstList(result, *list) : "";
+               !problem.empty()) {
+      failures.push_back(fmt::format("{}: {}", title, problem));
       onlyFilesFail = false;
     } else if (!list && outcome != Outcome::Passed && outcome != Outcome::Compiled) {
       refusals.push_back(fmt::format("{}: {}", title, cause));

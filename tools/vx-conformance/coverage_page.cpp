@@ -1,6 +1,7 @@
 #include "coverage_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -52,6 +53,18 @@ static std::string headOf(std::string_view title, const std::vector<Column> &col
   return text + "\n" + line + "\n";
 }
 
+// Which run each column is from, as scripts/figures has it.
+static std::string originsOf(const std::vector<Column> &columns, const ExpectedList &list) {
+  std::map<std::string, std::vector<std::string>> origins; // the columns by the text
+  for (const Column &column : columns)
+    origins[list.origin(column.target, column.mode)].push_back(
+        fmt::format("{}, {}", column.target, modeName(column.mode)));
+  std::string text;
+  for (const auto &[origin, titles] : origins)
+    text += fmt::format("\n{} Columns: {}.\n", origin.empty() ? "No run is known." : origin, fmt::join(titles, "; "));
+  return text;
+}
+
 std::string coveragePage(const std::vector<CoveredCase> &cases, const ExpectedList &list,
                          const std::vector<std::string> &targets, const std::vector<Mode> &modes) {
   std::vector<Column> columns;
@@ -86,8 +99,10 @@ std::string coveragePage(const std::vector<CoveredCase> &cases, const ExpectedLi
                   "What an op draws "
                   "is\njudged by its range, its mean and spread, and by what repeats, as its text has "
                   "them.\nThe mode constant has the cases whose models have inputs that become constants, as many as "
-                  "a cell says beside those that pass.\n",
+                  "a cell says beside those that pass. What is\nrefused in the mode symbolic, where all sizes of all "
+                  "inputs are symbols, stands in the list with its reason.\n",
                   whole, ops.size());
+  text += originsOf(columns, list);
   text += headOf("set", columns) + textOf("all", all);
   for (const auto &[set, row] : sets)
     text += textOf(set, row);

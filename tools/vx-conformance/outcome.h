@@ -10,12 +10,13 @@
 namespace vx::tools {
 
 enum class Mode {
-  Static,  // the model as it is
-  Dynamic, // sizes of the inputs are symbols
-  Constant // all tensors among the inputs but the first input are constants, and the first one's sizes are symbols
+  Static,   // the model as it is
+  Dynamic,  // sizes of the inputs are symbols
+  Constant, // all tensors among the inputs but the first input are constants, and the first one's sizes are symbols
+  Symbolic  // all sizes of all inputs are symbols, 1 and the lengths of lists too
 };
 
-inline constexpr std::string_view ModeNames[] = {"static", "dynamic", "constant"};
+inline constexpr std::string_view ModeNames[] = {"static", "dynamic", "constant", "symbolic"};
 inline constexpr size_t ModeCount = std::size(ModeNames);
 inline std::string_view modeName(Mode mode) { return ModeNames[static_cast<size_t>(mode)]; }
 

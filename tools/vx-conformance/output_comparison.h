@@ -14,6 +14,12 @@ namespace vx::tools {
 // `units`.
 std::optional<std::string> outputDifference(const Value &got, const Value &want, double units = 0);
 
+// The same beside the reference evaluator, whose values have all their digits: floats may differ by what rounding may,
+// as in the tests of ops (test/e2e/tolerance.py, sum_of), of a sum of as many terms as the inputs have elements,
+// `given`, for each one of the output, whose magnitudes are at most the largest wanted element. What is narrower than
+// f16 is equal.
+std::optional<std::string> evaluatorDifference(const Value &got, const Value &want, uint64_t given);
+
 // The same for a tensor whose elements are random: types and sizes alone.
 std::optional<std::string> typeDifference(const Value &got, const Value &want);
 

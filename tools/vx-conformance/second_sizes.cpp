@@ -218,6 +218,10 @@ SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set
 }
 
 std::optional<std::string> outputsDifference(const SizedCall &call, const std::map<std::string, Value> &got) {
+  uint64_t given = 0;
+  for (const auto &[name, value] : call.inputs)
+    for (const Tensor &tensor : value.tensors)
+      given += elementCount(tensor.type, tensor.dims).value_or(0);
   for (const auto &[name, value] : call.outputs) {
     const auto found = got.find(name);
     if (found == got.end())
@@ -225,7 +229,7 @@ std::optional<std::string> outputsDifference(const SizedCall &call, const std::m
     Value want = value;
     if (want.kind == VX_SEQUENCE && found->second.kind == VX_OPTIONAL)
       want.kind = VX_OPTIONAL;
-    if (std::optional<std::string> difference = outputDifference(found->second, want))
+    if (std::optional<std::string> difference = evaluatorDifference(found->second, want, given))
       return fmt::format("output '{}': {}", name, *difference);
   }
   return std::nullopt;

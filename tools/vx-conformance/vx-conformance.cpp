@@ -56,7 +56,7 @@ struct Options {
   size_t jobs = 0;
   double timeout = 120;
   std::string compileOnly, run, journal, coverage;
-  std::string expected, json;
+  std::string expected, origin, json;
   bool writeExpected = false;
 };
 
@@ -109,7 +109,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option(
          "--mode", options.modeList,
          "Of static, the model as it is; dynamic, sizes of inputs as symbols; constant, all tensors but the first "
-         "input as constants, of cases that have such")
+         "input as constants, of cases that have such; symbolic, all sizes of inputs as symbols, 1 too")
       ->group("Cases");
   app.add_flag(
          "--turns", options.turns,
@@ -141,10 +141,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Results");
   app.add_option(
          "--expected", options.expected,
-         "File of what must pass, a line 'NAME MODE TARGET,TARGET' each: what is listed and does not pass fails, "
-         "and what passes and is not listed")
+         "File of what must pass, a line 'NAME MODE TARGET,TARGET' each, with ':COUNT' where calls at other sizes are "
+         "compared: what is listed and does not pass fails, and what passes and is not listed")
       ->group("Results");
   app.add_flag("--write-expected", options.writeExpected, "Bring the file of --expected up to what passes")
+      ->group("Results");
+  app.add_option("--origin", options.origin, "Where and of what the run is, for the file of --write-expected")
       ->group("Results");
   app.add_option("--coverage", options.coverage,
                  "File for a page of how many cases of each op the file of --expected has, or '-'; nothing is run")
@@ -172,7 +174,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   for (const std::string &mode : parseNames("--mode", options.modeList)) {
     const std::optional<Mode> known = valueOf<Mode>(ModeNames, mode);
     if (!known)
-      throw usageError("--mode: want one or more of static, dynamic and constant, got '{}'", mode);
+      throw usageError("--mode: want one or more of static, dynamic, constant and symbolic, got '{}'", mode);
     options.modes.push_back(*known);
   }
   std::sort(options.modes.begin(), options.modes.end());
@@ -181,6 +183,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       throw usageError("--{}: want '{}' among the targets, got --target={}", target, target, options.targetList);
   if (options.writeExpected && options.expected.empty())
     throw usageError("--write-expected goes with --expected");
+  if (!options.origin.empty() && !options.writeExpected)
+    throw usageError("--origin goes with --write-expected");
   if (!options.coverage.empty() && options.expected.empty())
     throw usageError("--coverage goes with --expected");
   if (options.turns && options.expected.empty())
@@ -301,6 +305,8 @@ public:
       report.add(std::move(result));
       progress.show(++done, all, report.count(Outcome::Passed) + report.count(Outcome::Compiled));
     });
+    for (const std::string &ended : pool.endedBetween())
+      report.addFailure(ended);
   }
 
   const std::map<std::string, std::string> &missingTargets() const { return missing; }
@@ -411,8 +417,7 @@ static void checkEntries(const Options &options, const std::vector<CaseFolder> &
   std::set<std::string> names;
   for (const CaseFolder &folder : all)
     names.insert(folder.name);
-  const auto entries = list.entries();
-  for (const auto &[key, targets] : entries) {
+  for (const ExpectedList::Key &key : list.keys()) {
     if (names.contains(key.first))
       continue;
     if (options.writeExpected)
@@ -483,7 +488,9 @@ static int run(const char *name, int argc, char **argv) {
   if (options.writeExpected) {
     for (const CaseResult &result : cases.report.all())
       if (!result.isLeftOut)
-        list.set(result.name, result.mode, result.outcome.target, result.outcome.outcome == Outcome::Passed);
+        list.set(result.name, result.mode, result.outcome);
+    if (!options.origin.empty())
+      list.setOrigin(options.targets, options.modes, options.origin);
     writeFile(options.expected, list.text());
   }
   cases.report.judge(options.expected.empty() ? nullptr : &list);

@@ -58,17 +58,19 @@ public:
 
   int answersDescriptor() const { return answers.get(); }
 
-  void ask(const json &request) {
-    const std::string line = request.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-    // One that has ended between two cases costs none.
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      if (process <= 0)
-        start();
-      if (::ftruncate(output.get(), 0) == 0 && write(line))
-        return;
-      end();
-    }
-    throw workError("a worker ends before it is asked for anything");
+  // False when the process has ended since its last answer.
+  bool ask(const json &request) {
+    if (process <= 0)
+      start();
+    return !hasEnded() && ::ftruncate(output.get(), 0) == 0 &&
+           write(request.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+
+  // By itself. What it has answered may still be there to be read.
+  bool hasEnded() const {
+    siginfo_t status = {};
+    return process > 0 && ::waitid(P_PID, static_cast<id_t>(process), &status, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           status.si_pid == process;
   }
 
   // Reads what there is. False when the process has ended, or is about to.
@@ -106,6 +108,7 @@ public:
     return message;
   }
 
+  std::string latest; // the case that it was given last
   // What it works on.
   std::optional<WorkerPool::Job> job;
   std::vector<std::string> open; // targets without an answer
@@ -182,9 +185,19 @@ WorkerPool::WorkerPool(size_t count, double timeoutSeconds) : timeout(timeoutSec
 
 WorkerPool::~WorkerPool() = default;
 
+void WorkerPool::ask(Worker &worker, const json &request) {
+  if (worker.ask(request))
+    return;
+  ended.push_back(fmt::format("a worker ended {}: {}",
+                              worker.latest.empty() ? "before its first case" : "after " + worker.latest,
+                              worker.end()));
+  if (!worker.ask(request))
+    throw workError("a worker ends before it is asked for anything: {}", worker.end());
+}
+
 json WorkerPool::devices() {
   Worker &worker = *workers.front();
-  worker.ask(devicesRequest());
+  ask(worker, devicesRequest());
   std::vector<json> answers;
   while (answers.empty())
     if (!worker.receive(answers))
@@ -211,7 +224,9 @@ void WorkerPool::run(std::deque<Job> jobs, const std::function<void(size_t, cons
         worker->job = std::move(jobs.front());
         jobs.pop_front();
         worker->open = worker->job->request.targets;
-        worker->ask(caseRequest(worker->job->request));
+        const CaseRequest &request = worker->job->request;
+        ask(*worker, caseRequest(request));
+        worker->latest = fmt::format("{}, {}", request.folder.name, modeName(request.mode));
         worker->deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout);
       }
       if (!worker->job)
@@ -221,7 +236,7 @@ void WorkerPool::run(std::deque<Job> jobs, const std::function<void(size_t, cons
       next = std::min(next, worker->deadline);
     }
     if (busy.empty())
-      return;
+      break;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
     if (::poll(places.data(), places.size(), static_cast<int>(std::clamp<int64_t>(wait.count(), 0, 60'000))) < 0 &&
         errno != EINTR)
@@ -246,6 +261,9 @@ void WorkerPool::run(std::deque<Job> jobs, const std::function<void(size_t, cons
       }
     }
   }
+  for (const std::unique_ptr<Worker> &worker : workers)
+    if (worker->hasEnded())
+      ended.push_back(fmt::format("a worker ended after {}: {}", worker->latest, worker->end()));
 }
 
 } // namespace vx::tools

@@ -36,9 +36,16 @@ public:
   // be started.
   void run(std::deque<Job> jobs, const std::function<void(size_t number, const TargetOutcome &outcome)> &tell);
 
+  // A sentence for each worker that has ended while it had nothing to do: after which case, and how. Another one has
+  // taken its place, and no job has failed for it: it is a failure of the run.
+  const std::vector<std::string> &endedBetween() const { return ended; }
+
 private:
+  void ask(Worker &worker, const nlohmann::ordered_json &request);
+
   const std::chrono::duration<double> timeout;
   std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::string> ended;
 };
 
 } // namespace vx::tools
