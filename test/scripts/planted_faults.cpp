@@ -17,7 +17,8 @@ static std::string_view fault() {
   return name ? name : "";
 }
 
-template <typename Function> static Function own(const char *name) {
+template <typename Function>
+static Function own(const char *name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
