@@ -261,7 +261,7 @@ def compare_directions(bench, name, network, gradients, mutants):
         if problem := differences.problem(gradients[weight]):
             problems.append(f"'{weight}': {problem}")
         missed += [f"'{weight}' {title}" for title in mutants if differences.problem(MUTANTS[title](gradients[weight])) is None]
-    bench.check(f"{name}, the network of f64 is that of f32", network.apart <= SAME, f"they differ by {network.apart:.3g} of the largest number")
+    bench.check(f"{name}, the f64 network computes the same as the f32 network", network.apart <= SAME, f"expected a difference of at most {SAME:g} of the largest output element, got {network.apart:.3g}")
     bench.check(f"{name}, each of {len(gradients)} gradients along a direction", not problems, "\n       ".join(problems))
     if mutants:
         bench.check(f"{name}, each of {len(mutants) * len(gradients)} changed gradients is found", not missed, missed)

@@ -259,7 +259,8 @@ static void compileAndFinish(const CaseRequest &request, const std::function<voi
   // In a pack each target has a module of its own.
   if (request.packInto.empty() || request.targets.size() == 1) {
     together = compileCase(request, model, request.targets, nullptr);
-    // A refusal may be that of one target. Any other error is that of all: alone they are not tried.
+    // One target alone may cause a refusal, so each target is then compiled by itself. Any other error is an error of
+    // all targets.
     if (together.result != CompiledCase::Result::Unsupported || request.targets.size() == 1)
       return finish(request, request.targets, together, secondsSince(begin), data, model, tell);
   }

@@ -1,7 +1,7 @@
 // Sizes of inputs that have one name. A name says that the sizes are equal, and where a node relies on that, it holds.
-// Of inputs that no node brings together, that a Concat puts one behind the other, or that only some branch of an If
-// brings together, the sizes may differ: decoders that are merged into one model get keys of length 0 for the branch
-// that is not taken.
+// Sizes of one name may differ between inputs in three cases: no node reads what is computed from both inputs; a Concat
+// joins the inputs along that axis; or only a branch of an If reads both. For example, decoders that are merged into
+// one model get keys of length 0 for the branch that is not taken.
 #ifndef VX_FRONTEND_ONNX_SHAREDSIZES_H
 #define VX_FRONTEND_ONNX_SHAREDSIZES_H
 
