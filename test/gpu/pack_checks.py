@@ -3,15 +3,17 @@
 
     pack_checks.py --bin BUILD/bin --out DIR [--models resnet50,...] [--precisions f32,tf32,f16,bf16] [--ops unary,...] [--programs 0:160]
                    [--training '*'] [--gradients mlp,...] [--op-gradients 6] [--trained minilm_int8,...]
-                   [--targets cuda,vulkan]
+                   [--targets cuda,vulkan] [--parts FOLDER]
 
 A plan is a file NAME.checks.json that vx-check-outputs runs (test/gpu/check_outputs.cpp). Whole outputs are compared: ops with the reference evaluator
 under the rule of each case, networks in f32 with the CPU under a bound that ONNX Runtime gives (sensitivity.py), and in lower precisions with the same
 outputs in f32. Gradients of networks by all their weights, too, are compared with the CPU's, which test/e2e/run_model_gradients.py holds against differences.
-They and steps of training (pack_training.py) are no plan but scripts of calls. Needs the Python packages of test/requirements.txt.
+They and steps of training (pack_training.py) are no plan but scripts of calls. With --parts a list of the files of each part is written to FOLDER/PART: functions,
+networks, gradients, ops, op_gradients, programs and training; all other files belong to every part. Needs the Python packages of test/requirements.txt.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import subprocess
@@ -50,8 +52,21 @@ ROUNDOFF = {"f32": 2.0**-24, "tf32": 2.0**-11, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
 class Pack:
-    def __init__(self, bin, out, targets, precisions):
-        self.bin, self.out, self.targets, self.precisions = bin, out, targets, precisions
+    def __init__(self, bin, out, targets, precisions, parts):
+        self.bin, self.out, self.targets, self.precisions, self.parts = bin, out, targets, precisions, parts
+
+    def files(self):
+        return {os.path.relpath(os.path.join(folder, name), self.out) for folder, _, names in os.walk(self.out) for name in names}
+
+    @contextlib.contextmanager
+    def part(self, name):
+        """Files that are written in this context are those of the part."""
+        before = self.files()
+        yield
+        written = sorted(self.files() - before)
+        if self.parts and written:
+            with open(os.path.join(self.parts, name), "w") as file:
+                file.writelines(f"{path}\n" for path in written)
 
     def path(self, name):
         return os.path.join(self.out, name)
@@ -254,32 +269,40 @@ def main():
     parser.add_argument("--trained-cache", default="build/trained", help="the folder that their packages are kept in")
     parser.add_argument("--functions", choices=["yes", "no"], default="yes", help="functions and layers of the builder")
     parser.add_argument("--targets", default="cuda,vulkan")
+    parser.add_argument("--parts", default="", help="a folder for a list of the files of each part")
     options = parser.parse_args()
     listed = lambda text: [entry for entry in text.split(",") if entry]
-    pack = Pack(options.bin, options.out, listed(options.targets), listed(options.precisions))
+    pack = Pack(options.bin, options.out, listed(options.targets), listed(options.precisions), options.parts)
     pack_large(pack)
+    if options.functions == "yes":
+        with pack.part("functions"):
+            pack_functions(options.bin, options.out, pack.targets)
     if options.ops:
         # Those of `pullbacks` are there for their gradients.
         families = [family for family in listed(options.ops) if family != "pullbacks"]
-        pack.plan("ops", pack_ops(options.bin, options.out, families, pack.targets))
+        with pack.part("ops"):
+            pack.plan("ops", pack_ops(options.bin, options.out, families, pack.targets))
     if options.ops and options.op_gradients:
         # What has no result of floats has no gradient.
         families = [family for family in listed(options.ops) if family not in ("cast", "expressions", "narrow", "precision")]
-        pack.plan("op_gradients", pack_op_gradients(options.bin, options.out, families, options.op_gradients, pack.targets))
+        with pack.part("op_gradients"):
+            pack.plan("op_gradients", pack_op_gradients(options.bin, options.out, families, options.op_gradients, pack.targets))
     if options.programs:
         first, count = map(int, options.programs.split(":"))
-        pack.plan("programs", pack_programs(options.bin, options.out, first, count, pack.targets))
+        with pack.part("programs"):
+            pack.plan("programs", pack_programs(options.bin, options.out, first, count, pack.targets))
     if options.training:
-        pack_training(options.bin, options.out, pack.targets, options.training)
-    if options.functions == "yes":
-        pack_functions(options.bin, options.out, pack.targets)
+        with pack.part("training"):
+            pack_training(options.bin, options.out, pack.targets, options.training)
     with tempfile.TemporaryDirectory() as scratch:
-        for name in listed(options.models):
-            (pack_pictures if name in PICTURES else pack_rounded if name in ROUNDED else pack_network)(pack, name, scratch)
-        for name in listed(options.gradients):
-            pack_gradients(pack, name, scratch)
-        for name in listed(options.trained):
-            pack_trained(pack, name, scratch, options.trained_cache)
+        with pack.part("networks"):
+            for name in listed(options.models):
+                (pack_pictures if name in PICTURES else pack_rounded if name in ROUNDED else pack_network)(pack, name, scratch)
+            for name in listed(options.trained):
+                pack_trained(pack, name, scratch, options.trained_cache)
+        with pack.part("gradients"):
+            for name in listed(options.gradients):
+                pack_gradients(pack, name, scratch)
 
 
 if __name__ == "__main__":

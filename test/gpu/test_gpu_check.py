@@ -23,6 +23,7 @@ from bare_root import BareRoot  # noqa: E402
 from weight_recipe import place_of  # noqa: E402
 
 MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks,scaled_huge_parts"
+PARTS = ("functions", "networks", "gradients", "ops", "op_gradients", "programs", "training")
 CASES = "abs,relu,matmul_*,softmax_axis_*"
 
 
@@ -84,6 +85,8 @@ def whole_script(test):
     code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--gradients", "mlp", "--op-gradients", "24",
                           "--targets", "vulkan", "--cases", CASES)
     test.check("pack", code == 0 and re.search(r"^\d+ compiled, 0 failed, \d+ unsupported, .* on vulkan$", text, re.M), text)
+    test.check("an archive for each part", {os.path.basename(path) for path in glob.glob(os.path.join(test.pack, "*.tar.xz"))} ==
+               {f"{part}.tar.xz" for part in ("pack", *PARTS, "conformance-vulkan")}, os.listdir(test.pack))
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
     compared = sum(map(int, re.findall(r"; (\d+) results of \d+ elements compared", text)))
@@ -92,6 +95,14 @@ def whole_script(test):
     test.check("among it gradients of a network", "ok      gradients on vulkan: mlp\n" in text, text)
     test.check("among it ONNX's tests", re.search(r"^ONNX's tests on vulkan: [1-9]\d passed, 0 failed, ", text, re.M), text)
     test.check("among it steps of training", all(f"ok      steps of training on vulkan: {name}\n" in text for name in STEPS.split(",")), text)
+    some = os.path.join(test.inside, "some_parts")
+    os.makedirs(some)
+    for name in ("gpu-check", "pack.tar.xz", "training.tar.xz"):
+        shutil.copy(os.path.join(test.pack, name), some)
+    code, text = test.run(os.path.join(some, "gpu-check"), some, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
+    absent = re.findall(r"^skipped (\S+): \S+ has no \1\.tar\.xz$", text, re.M)
+    test.check("some parts are checked without the others, which are counted as skipped", code == 0 and sorted(absent) == sorted({*PARTS, "conformance-vulkan"} - {"training"})
+               and re.search(rf"^\d+ passed, 0 failed, {len(absent) + 1} skipped$", text, re.M) and f"ok      steps of training on vulkan: {STEPS.split(',')[0]}\n" in text, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="vulkan")
     test.check("a software driver is no GPU", code == 1 and "FAILED  a vulkan device that is hardware" in text and "\n1 passed, 1 failed, " in text, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="null")
@@ -109,7 +120,8 @@ def whole_script(test):
     test.check("nor tensors that stay in its memory", "FAILED  tensors stay in the memory of null" in text, text)
     passed = [line for line in text.splitlines() if line.startswith("ok") and ", null: " in line]
     test.check("and none of its networks or large tensors passes", not passed, passed)
-    test.run("tar", "-C", test.inside, "-xJf", os.path.join(test.pack, "pack.tar.xz"))
+    for part in ("pack", *PARTS):
+        test.run("tar", "-C", test.inside, "-xJf", os.path.join(test.pack, f"{part}.tar.xz"))
     measures(test)
 
 
@@ -211,6 +223,7 @@ case "$PWD $2 $4" in *"/one_draw vulkan 8") other=moved ;; esac
 sed "s/ in0/ $other/" | "${0%run_calls}true_calls" "$@"
 """)
     os.chmod(os.path.join(folder, "run_calls"), 0o755)
+    open(os.path.join(folder, "parts"), "w").close()
     test.run("tar", "-C", folder, "-I", "xz -0", "-hcf", os.path.join(pack, "pack.tar.xz"), ".")
     _, text = test.run(test.script, pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     for name, draw, says in (("of_other_inputs", 7, r"grad/\S+ at element"), ("slope_of_other_inputs", 7, "along the gradients differences"), ("one_draw", 8, r"grad/\S+ at element"),
