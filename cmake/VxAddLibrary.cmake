@@ -119,3 +119,9 @@ function(vx_check_layers)
     endforeach()
   endforeach()
 endfunction()
+
+# The compiler's library has a protobuf of its own: a program that is linked to that library and to an archive of protobuf keeps the archive's symbols
+# to itself. Only these, since a sanitizer's symbols are the program's and all its libraries'.
+function(vx_hide_protobuf name)
+  target_link_options(${name} PRIVATE LINKER:--exclude-libs,libprotobuf-lite.a:libvx_onnx_wire.a)
+endfunction()
