@@ -59,11 +59,12 @@ class Tree:
         return subprocess.run(["git", "-C", self.folder, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
     def write(self, name, text):
+        os.makedirs(os.path.dirname(os.path.join(self.folder, name)), exist_ok=True)
         with open(os.path.join(self.folder, name), "w") as file:
             file.write(text)
 
-    def page(self, text):
-        self.write("README.md", text.replace("COMMIT", self.first[:8]))
+    def page(self, text, name="README.md"):
+        self.write(name, text.replace("COMMIT", self.first[:8]))
         self.commit()
 
     def commit(self):
@@ -128,18 +129,31 @@ def main():
         tree_folder = os.path.join(folder, "tree")
         os.makedirs(tree_folder)
         tree = Tree(tree_folder)
-        tree.page(TABLE + "\n<!-- figures gpu-models -->\n<!-- end of figures -->\n")
+        tree.page(TABLE + "\n<!-- figures gpu-models -->\n<!-- end of figures -->\n", "docs/benchmarks.md")
+        tree.write("docs/pictures/speed.svg", "")
         record["commit"] = tree.first[:12]
         write("model_resnet50-f32", results=[result("cuda:0", 1.25), result("vulkan:0", 2.0)])
         figures.ROOT = tree_folder
         figures.make_tables(figures.Results(folder), ["gpu-models", "gpu-training"], gpu=True)
-        with open(os.path.join(tree_folder, "README.md")) as file:
+        with open(os.path.join(tree_folder, "docs", "benchmarks.md")) as file:
             page = file.read()
         expect("it is written into its page", f"| 1.25 ms | 2.00 ms |" in page and
                f"Measured 2026-11-28 at commit {tree.first[:8]} on NVIDIA H100, driver 570.1 by `DIR/gpu-check DIR --figures OUT`." in page and "50.9 ms" in page, page)
+        tree.write("README.md", "A page.\n")
+        with open(os.path.join(tree_folder, "docs", "pictures", "speed.svg")) as file:
+            chart = file.read()
+        expect("and drawn in the chart: faster and slower, with their source", '>2.00</text>' in chart and '>0.84</text>' in chart and chart.count('class="bad"') == 1 and
+               f"NVIDIA H100, driver 570.1, 2026-11-28, commit {tree.first[:8]}" in chart, chart)
         tree.commit()
         code, text = check(script, tree_folder)
         expect("and taken by the check", code == 0 and text.startswith("cpu-models") and "\ngpu-models" in text, text)
+        tree.write("docs/benchmarks.md", page.replace("| 2.00 | 1.25 |", "| 1.90 | 1.25 |"))
+        code, text = check(script, tree_folder)
+        expect("a chart of other figures than the tables is refused", code == 1 and "docs/pictures/speed.svg is not of the tables" in text, text)
+        steps = figures.fastest_peer("vx, CUDA", "PyTorch", "`torch.compile`")
+        heads = ["", "vx, CUDA", "vx, Vulkan", "PyTorch 2.11.0, eager", "`torch.compile`", "memory, vx and eager"]
+        expect("a step is compared with the faster peer", steps(heads, ["a", "2.00 ms", "1 ms", "5.00 ms", "3.00 ms", "9 MB"]) == 1.5 and steps(heads, ["a", "2.00 ms", "1 ms", "5.00 ms", "-", "9 MB"]) == 2.5 and
+               steps(heads, ["a", "-", "1 ms", "5.00 ms", "-", "9 MB"]) is None, steps(heads, ["a", "2.00 ms", "1 ms", "5.00 ms", "3.00 ms", "9 MB"]))
         record["commit"] += "-changed"
         write("model_resnet50-f32", results=[result("cuda:0", 1.25)])
         try:

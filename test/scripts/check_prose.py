@@ -139,7 +139,7 @@ def check_ratchet(script):
         tree.write("README.md", "Word " * 30 + "\n")
         code, text = tree.run("--diff")
         expect("ratchet: a line that is too wide", code == 1 and "README.md:1: expected a line of at most 120 characters, got 150" in text, text)
-        tree.write("README.md", "| " + "word " * 30 + "|\n\n```sh\n" + "word " * 30 + "\n```\n")
+        tree.write("README.md", "| " + "word " * 30 + "|\n\nMeasured 2026-11-28 " + "word " * 25 + "\n\n```sh\n" + "word " * 30 + "\n```\n")
         code, text = tree.run("--diff")
         expect("ratchet: rows and code may be wide", code == 0, text)
 
