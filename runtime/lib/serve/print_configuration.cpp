@@ -36,7 +36,7 @@ const char *effectText(Effect effect) {
   case Effect::live:
     return "at once";
   case Effect::restart:
-    return "by a restart";
+    return "after a restart";
   case Effect::none:
     break;
   }
@@ -120,7 +120,7 @@ std::string configurationTable() {
   const Configuration configuration;
   std::string text;
   for (std::string_view table : tables()) {
-    text += fmt::format("\n`[{}]`\n\n| key | default | what it is | a change holds | flag | variable |\n| --- | --- | "
+    text += fmt::format("\n`[{}]`\n\n| key | default | meaning | a change holds | flag | variable |\n| --- | --- | "
                         "--- | --- | --- | --- |\n",
                         header(table));
     for (const ConfigurationKey &key : configurationKeys())
@@ -129,7 +129,7 @@ std::string configurationTable() {
                             effectText(key.effect), coded(key.flag()), coded(key.variable()));
   }
   const ModelConfiguration model;
-  text += "\n`[[vx.server.model]]`, one for each model\n\n| key | default | what it is | a change holds |\n| --- | --- "
+  text += "\n`[[vx.server.model]]`, one for each model\n\n| key | default | meaning | a change holds |\n| --- | --- "
           "| --- | --- |\n";
   for (const ModelKey &key : modelKeys()) {
     text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.isInherited ? "" : standardText(key, model),
