@@ -77,6 +77,8 @@ def main():
     code, text = check(script, os.path.dirname(os.path.dirname(script)))
     print(text, end="")
     expect("the pages of the tree", code == 0, text)
+    with open(os.path.join(os.path.dirname(os.path.dirname(script)), "README.md")) as file:
+        expect("the README shows the chart", "](docs/pictures/speed.svg)" in file.read())
 
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree(folder)
@@ -97,6 +99,9 @@ def main():
             tree.page(page)
             code, text = check(script, folder)
             expect(f"{what} is refused", code == 1 and says in text, text)
+        tree.page(TABLE + "\n![Speed](docs/pictures/speed.svg)\n")
+        code, text = check(script, folder)
+        expect("a chart that is missing is refused", code == 1 and "README.md shows docs/pictures/speed.svg, which is not there" in text, text)
         tree.page(TABLE)
         tree.git("tag", "v1.0")
         code, text = check(script, folder)
