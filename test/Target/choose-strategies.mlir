@@ -85,6 +85,26 @@ func.func @conv(%x: tensor<1x16x32x32xf32>, %w: tensor<64x16x3x3xf32>) -> tensor
   return %0 : tensor<1x64x32x32xf32>
 }
 
+// Few filters a group fill vectors together, more are a product for each group: columns are cut between groups.
+// CPU-LABEL:   func.func @conv_few(
+// CPU:           vx.fusion{{.*}} #vx.cpu_depthwise<tile = [1, 1, 0, 0]> {
+func.func @conv_few(%x: tensor<1x128x32x32xf32>, %w: tensor<128x4x3x3xf32>) -> tensor<1x128x32x32xf32> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 32 : tensor<1x128x32x32xf32>, tensor<128x4x3x3xf32>
+  return %0 : tensor<1x128x32x32xf32>
+}
+// CPU-LABEL:   func.func @conv_many(
+// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [1, 0, 0, 48]> {
+func.func @conv_many(%x: tensor<1x240x7x7xf32>, %w: tensor<240x24x3x3xf32>) -> tensor<1x240x7x7xf32> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 10 : tensor<1x240x7x7xf32>, tensor<240x24x3x3xf32>
+  return %0 : tensor<1x240x7x7xf32>
+}
+// CPU-LABEL:   func.func @conv_line(
+// CPU:           vx.fusion{{.*}} #vx.cpu_depthwise<tile = [1, {{[0-9]+}}, 0]> {
+func.func @conv_line(%x: tensor<1x64x512xf32>, %w: tensor<64x1x3xf32>) -> tensor<1x64x512xf32> {
+  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [1] x [1] groups = 64 : tensor<1x64x512xf32>, tensor<64x1x3xf32>
+  return %0 : tensor<1x64x512xf32>
+}
+
 // What moves elements is elementwise.
 // CHECK-LABEL: func.func @gather(
 // CHECK:         vx.fusion{{.*}} #vx.elementwise<tile = [2, 64], lanes = 1, threads = 128> {

@@ -29,6 +29,21 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf3
   return %0, %1, %2, %3 : tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>
 }
 
+// Of groups whose filters do not fill tiles, one tile has all, and room for a vector behind the last.
+// CHECK-LABEL: func.func @groups
+// CHECK:         vx.pack %{{.+}} dim = 0 tile = 64 permutation = [0, 2, 3, 1] : tensor<48x24x3x3xf32>
+// CHECK:         vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<48x16x3x3xf32>
+// CHECK:         vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<20x1x3x3xf32>
+func.func @groups(%x: tensor<1x5x5x48xf32>, %y: tensor<1x5x5x20xf32>) -> (tensor<1x5x5x48xf32>, tensor<1x5x5x48xf32>, tensor<1x5x5x20xf32>) {
+  %a = vx.constant dense<1.0> : tensor<48x24x3x3xf32>
+  %b = vx.constant dense<1.0> : tensor<48x16x3x3xf32>
+  %c = vx.constant dense<1.0> : tensor<20x1x3x3xf32>
+  %0 = vx.conv %x, %a strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 channels_last : tensor<1x5x5x48xf32>, tensor<48x24x3x3xf32>
+  %1 = vx.conv %x, %b strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 3 channels_last : tensor<1x5x5x48xf32>, tensor<48x16x3x3xf32>
+  %2 = vx.conv %y, %c strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 20 channels_last : tensor<1x5x5x20xf32>, tensor<20x1x3x3xf32>
+  return %0, %1, %2 : tensor<1x5x5x48xf32>, tensor<1x5x5x48xf32>, tensor<1x5x5x20xf32>
+}
+
 // CHECK-LABEL: func.func @many_rows
 // CHECK:         vx.pack %arg1 dim = 1 tile = 16 permutation = [1, 0] : tensor<256x256xf32>
 func.func @many_rows(%x: tensor<512x256xf32>, %y: tensor<256x256xf32>) -> tensor<512x256xf32> {

@@ -52,24 +52,30 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
         pack(op.getRhsMutable(), 1 - k, {1 - k, k});
     });
     getOperation().walk([&](ConvOp op) {
-      bool isDepthwise = op.getFilter().getType().getDimSize(1) == 1;
-      if (!op.getChannelsLast() || (op.getGroups() != 1 && (!isDepthwise || tileBytes == 0)))
+      if (!op.getChannelsLast() || (op.getGroups() != 1 && tileBytes == 0))
         return;
       SmallVector<int64_t> permutation = {0};
       for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)
         permutation.push_back(d);
       permutation.push_back(1);
       if (isWeight(op.getFilter(), variables))
-        pack(op.getFilterMutable(), 0, permutation);
+        pack(op.getFilterMutable(), 0, permutation, op.getGroups());
     });
   }
 
-  void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation) {
+  /// Packs a weight whose columns, along `dim`, belong to `groups` of equal size.
+  void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation, int64_t groups = 1) {
     Value weight = operand.get();
     auto type = cast<RankedTensorType>(weight.getType());
     if (!type.hasStaticShape() || type.getNumElements() == 0 || !isa<FloatType>(type.getElementType()))
       return;
     int64_t tile = std::max<int64_t>(1, tileBytes * 8 / type.getElementTypeBitWidth());
+    // A product's vectors begin with a group. Where some would reach into a second tile, one tile has all columns, and
+    // so many more that the last vector ends inside of it.
+    int64_t columns = type.getDimSize(dim), ofGroup = columns / groups;
+    bool isDepthwise = ofGroup == 1 && type.getDimSize(1) == 1;
+    if (groups > 1 && ofGroup % tile != 0 && !isDepthwise)
+      tile = llvm::alignTo(columns, tile) + tile;
     // Used by several ops: packed once, since the copies are equal and CSE finds them.
     OpBuilder builder(operand.getOwner());
     Location loc = operand.getOwner()->getLoc();

@@ -21,11 +21,43 @@ vx.kernel @depthwise "x" symbols ["s0"] workgroups <s0> #vx.cpu_depthwise<tile =
 
 // -----
 
-// Two filters for each channel: plain loops.
+// Four filters and four channels a group: four groups are in a vector, and each lane takes the channels of its own.
+// CHECK-LABEL: func.func @groups
+// CHECK-NOT:     vector.gather
+// CHECK:         scf.for {{.*}} step %c8
+// CHECK:           vector.load {{.*}} : memref<1x9x20x32xf32>, vector<16xf32>
+// CHECK-NEXT:      vector.shuffle %{{.+}} [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
+// CHECK-COUNT-96:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK-NOT:     vector.gather
+vx.kernel @groups "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {
+^bb0(%x: tensor<1x9x20x32xf32>, %p: tensor<1x3x3x4x48xf32>):
+  %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<1x3x3x4x48xf32> -> tensor<32x4x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 8 channels_last {vx.anchor} : tensor<1x9x20x32xf32>, tensor<32x4x3x3xf32>
+  vx.yield %0 : tensor<1x9x20x32xf32>
+}
+
+// -----
+
+// Two filters for each channel, along one dimension; the last vector is half full.
 // CHECK-LABEL: func.func @multiplier
-// CHECK:         arith.divui
-vx.kernel @multiplier "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {
-^bb0(%x: tensor<1x9x9x8xf32>, %w: tensor<16x1x3x3xf32>):
-  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 8 channels_last {vx.anchor} : tensor<1x9x9x8xf32>, tensor<16x1x3x3xf32>
-  vx.yield %0 : tensor<1x9x9x16xf32>
+// CHECK:         vector.create_mask
+// CHECK:         scf.for {{.*}} step %c8
+// CHECK:           vector.maskedload {{.*}} : memref<1x33x12xf32>
+// CHECK:           vector.shuffle %{{.+}} [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]
+// CHECK:           vector.maskedstore
+vx.kernel @multiplier "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 16, 0]> {
+^bb0(%x: tensor<1x33x12xf32>, %w: tensor<24x1x3xf32>):
+  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [1] x [1] groups = 12 channels_last {vx.anchor} : tensor<1x33x12xf32>, tensor<24x1x3xf32>
+  vx.yield %0 : tensor<1x33x24xf32>
+}
+
+// -----
+
+// Three filters a group do not fill vectors: plain loops.
+// CHECK-LABEL: func.func @three
+// CHECK-NOT:     vector.shuffle
+vx.kernel @three "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {
+^bb0(%x: tensor<1x9x9x12xf32>, %w: tensor<12x3x3x3xf32>):
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 4 channels_last {vx.anchor} : tensor<1x9x9x12xf32>, tensor<12x3x3x3xf32>
+  vx.yield %0 : tensor<1x9x9x12xf32>
 }

@@ -95,3 +95,21 @@ vx.kernel @moved "x" symbols [] workgroups <1> #vx.cpu_product<tile = [0, 0]> {
   %1 = vx.transpose %0, [1, 0] : tensor<8x8xf32>
   vx.yield %1 : tensor<8x8xf32>
 }
+
+// -----
+
+// Groups are products in sequence: the rows of a group are its own channels, and its last vector ends in the room of the only tile.
+// CHECK-LABEL: func.func @groups
+// CHECK:         scf.for %[[GROUP:.+]] = %c0 to %c2 step %c1
+// CHECK:           %[[FIRST:.+]] = arith.muli %[[GROUP]], %c24
+// CHECK:           arith.divui %{{.+}}, %c24
+// CHECK:           vector.maskedload {{.*}} : memref<1x9x20x48xf32>
+// CHECK:           scf.for {{.*}} step %c12
+// CHECK-COUNT-24:    arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK:           vector.maskedstore
+vx.kernel @groups "x" symbols [] workgroups <1> #vx.cpu_product<tile = [1, 4, 0, 0]> {
+^bb0(%x: tensor<1x9x20x48xf32>, %p: tensor<1x3x3x24x64xf32>):
+  %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<1x3x3x24x64xf32> -> tensor<48x24x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 channels_last {vx.anchor} : tensor<1x9x20x48xf32>, tensor<48x24x3x3xf32>
+  vx.yield %0 : tensor<1x9x20x48xf32>
+}

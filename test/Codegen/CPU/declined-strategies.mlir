@@ -65,11 +65,20 @@ vx.kernel @attention "k" symbols [] workgroups <1> #vx.cpu_flash<tile = [4, 4]> 
 
 // -----
 
-// CHECK: remark: [Missed] cpu_depthwise | Category:vx.strategy | reason="it is no convolution of f32 or f64 of one channel for each group, channels last, whose window is known and whose result is read in place", taken=loops
+// CHECK: remark: [Missed] cpu_depthwise | Category:vx.strategy | reason="it is no convolution of floats with groups, channels last, whose filter's sizes are known and whose result is read in place", taken=loops
 vx.kernel @depthwise "k" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [4, 4]> {
 ^bb0(%x: tensor<4x4xf32>):
   %0 = vx.exp %x : tensor<4x4xf32>
   vx.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK: remark: [Missed] cpu_depthwise | Category:vx.strategy | reason="the filters of its groups do not fill vectors", taken=loops
+vx.kernel @groups "k" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {
+^bb0(%x: tensor<1x9x9x12xf32>, %w: tensor<12x3x3x3xf32>):
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 4 channels_last {vx.anchor} : tensor<1x9x9x12xf32>, tensor<12x3x3x3xf32>
+  vx.yield %0 : tensor<1x9x9x12xf32>
 }
 
 // -----

@@ -125,6 +125,30 @@ def packed():
             yield Case(f"depthwise_{name}_{packing}", {"x": Input("f32", x, uniform()), "w": Input("f32", w, uniform())},
                        f"{body}  %r = vx.conv %x, {filter} strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {channels} channels_last : "
                        f"{tensor_type('f32', x)}, {tensor_type('f32', w)}", {"r": Result("f32", result, sum_of(math.prod(kernel), "f32"))})
+    # Groups of few filters lie side by side in a vector, those of many are products of their own.
+    for name, dtype, x, groups, filters, kernel, strides, dilations, low, high in (
+            ("four", "f32", [2, 9, 21, 32], 8, 32, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]), ("four_odd", "f32", [1, 7, 13, 20], 5, 20, [3, 3], [2, 1], [1, 2], [1, 2], [0, 2]),
+            ("multiplier", "f32", [1, 6, 19, 7], 7, 14, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]), ("halves", "f32", [1, 5, 18, 24], 6, 12, [2, 2], [1, 1], [1, 1], [0, 0], [1, 1]),
+            ("eight", "f32", [1, 5, 12, 48], 3, 24, [3, 1], [1, 1], [1, 1], [1, 0], [1, 0]), ("three", "f32", [1, 8, 9, 12], 4, 12, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]),
+            ("many", "f32", [2, 7, 9, 72], 3, 72, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]), ("seventeen", "f32", [1, 9, 11, 10], 2, 34, [3, 3], [2, 2], [1, 1], [1, 1], [1, 1]),
+            ("tiles", "f32", [1, 14, 14, 64], 2, 64, [1, 1], [1, 1], [1, 1], [0, 0], [0, 0]), ("deep", "f32", [1, 3, 4, 400], 2, 12, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]),
+            ("line", "f32", [2, 37, 20], 5, 20, [5], [2], [1], [2], [1]), ("line_depthwise", "f32", [1, 50, 19], 19, 19, [3], [1], [2], [2], [2]), ("line_many", "f32", [1, 29, 40], 2, 40, [3], [1], [1], [1], [1]),
+            ("volume", "f32", [1, 4, 5, 11, 16], 4, 16, [3, 2, 3], [1, 1, 1], [1, 2, 1], [1, 1, 1], [1, 1, 1]), ("volume_depthwise", "f32", [1, 3, 6, 9, 17], 17, 17, [3, 3, 3], [1, 2, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1]),
+            ("f64", "f64", [1, 5, 9, 8], 2, 8, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]), ("f16", "f16", [1, 5, 9, 16], 4, 16, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]),
+            ("bf16_depthwise", "bf16", [1, 5, 9, 18], 18, 18, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]), ("empty", "f32", [0, 5, 9, 16], 4, 16, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1])):
+        channels, spatial = x[-1] // groups, len(kernel)
+        tile = 16 if filters // groups % 16 == 0 or filters == groups == x[-1] else -(-filters // 16) * 16 + 16
+        w, p = [filters, channels, *kernel], [-(-filters // tile), *kernel, channels, tile]
+        result = [x[0]] + [(size + a + b - ((k - 1) * d + 1)) // s + 1 for size, k, s, d, a, b in zip(x[1:-1], kernel, strides, dilations, low, high)] + [filters]
+        order = [0, *range(2, 2 + spatial), 1]
+        for packing in ("plain", "packed"):
+            body = "" if packing == "plain" else f"""
+  %p = vx.pack %w dim = 0 tile = {tile} permutation = {order} : {tensor_type(dtype, w)}
+  %u = vx.unpack %p dim = 0 permutation = {order} : {tensor_type(dtype, p)} -> {tensor_type(dtype, w)}
+"""
+            yield Case(f"groups_{name}_{packing}", {"x": Input(dtype, x, uniform()), "w": Input(dtype, w, uniform())},
+                       f"{body}  %r = vx.conv %x, {'%w' if packing == 'plain' else '%u'} strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {groups} channels_last : "
+                       f"{tensor_type(dtype, x)}, {tensor_type(dtype, w)}", {"r": Result(dtype, result, sum_of(channels * math.prod(kernel), dtype))})
 
 
 def sum_of_special():

@@ -82,6 +82,8 @@ def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
         %0 = vx.contract %x, %w ...        ->    %p = vx.pack %w ...
                                                  %0 = vx.contract %x, (vx.unpack %p ...) ...
 
+    Filters of groups that do not fill tiles have one tile, with room for a vector beyond the last filter.
+
     With tiles of 0 bytes only filters are packed: into the order of their convolution's sum, tiles of one element.
 
     Leaves alone other operands, and those that have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for

@@ -20,11 +20,18 @@ namespace vx {
 
 namespace {
 
-/// result[n, h, w, c] = sum over i, j of input[n, h*sh + i*dh - ph, w*sw + j*dw - pw, c] * filter[c, 0, i, j]
+/// A convolution over any number of spatial dimensions whose lanes are filters: with F filters and C channels a group,
+///   result[n, s..., f] = sum over c < C and the window of input[n, s * stride + i * dilation - pad, f / F * C + c] *
+///   filter[f, c, i...]
 struct Depthwise : OnlySum {
   Value input, filter;
-  int64_t kernel[2], strides[2], dilations[2], padsLow[2];
+  int64_t filters, channels; // of a group
+  SmallVector<int64_t> kernel, strides, dilations, padsLow;
+  int64_t spatial() const { return kernel.size(); }
 };
+
+/// True when the lanes of a vector belong to whole groups, or all to one.
+bool areLanesOfGroups(int64_t lanes, int64_t filters) { return lanes % filters == 0 || filters % lanes == 0; }
 
 std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
   std::optional<OnlySum> sum = findOnlySum(function);
@@ -37,23 +44,24 @@ std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
   found.filter = found.op.getDpsInputs().front();
   auto filterType = cast<RankedTensorType>(found.filter.getType());
   int64_t groups = window.getGroups();
-  if (!window.getChannelsLast() || type.getRank() != 4 || groups == 1 || filterType.getDimSize(0) != groups ||
-      filterType.getDimSize(1) != 1 || filterType.isDynamicDim(2) || filterType.isDynamicDim(3))
+  if (!window.getChannelsLast() || groups == 1 || !filterType.hasStaticShape() || filterType.getDimSize(0) == 0)
     return std::nullopt;
+  found.filters = filterType.getDimSize(0) / groups;
+  found.channels = filterType.getDimSize(1);
   found.op.getBody()->walk([&](tensor::ExtractOp read) { found.input = read.getTensor(); });
-  for (int64_t d = 0; d < 2; ++d) {
-    found.kernel[d] = filterType.getDimSize(2 + d);
-    found.strides[d] = window.getStrides()[d];
-    found.dilations[d] = window.getDilations()[d];
-    found.padsLow[d] = window.getPadsLow()[d];
-  }
+  llvm::append_range(found.kernel, filterType.getShape().drop_front(2));
+  llvm::append_range(found.strides, window.getStrides());
+  llvm::append_range(found.dilations, window.getDilations());
+  llvm::append_range(found.padsLow, window.getPadsLow());
   Type element = type.getElementType();
   if (!element.isF32() && !element.isF64())
     return std::nullopt;
-  // The sums are of the operands' own type, so that nothing is converted on the way.
-  if (cast<RankedTensorType>(found.input.getType()).getElementType() != element ||
-      filterType.getElementType() != element)
-    return std::nullopt;
+  // Elements are those of the sums, or narrower floats.
+  for (Value operand : {found.input, found.filter}) {
+    auto own = dyn_cast<FloatType>(cast<RankedTensorType>(operand.getType()).getElementType());
+    if (!own || (own != element && own.getWidth() != 16))
+      return std::nullopt;
+  }
   return found;
 }
 
@@ -66,6 +74,7 @@ public:
         places(registers >= 32 ? 8 : 4) {}
 
   LogicalResult run();
+  int64_t getLanes() const { return lanes; }
 
 private:
   LogicalResult forEach(Value lower, Value upper, int64_t step, function_ref<LogicalResult(Value)> body) {
@@ -75,11 +84,35 @@ private:
     evaluator->leaveLoop();
     return success();
   }
-  /// The iterations [first, last) of the window in dimension `d` that lie inside of the input for the output's place.
+  /// Calls `body` in a loop that carries `sums`.
+  LogicalResult forWindow(std::pair<Value, Value> bounds, SmallVector<Value> &sums,
+                          function_ref<LogicalResult(Value)> body);
+  /// The iterations [first, last) of the window in spatial dimension `d` that lie inside of the input for the output's
+  /// place.
   std::pair<Value, Value> getWindowBounds(int64_t d, Value place);
-  LogicalResult emitRow(Value n, Value h, Value widthLower, Value widthUpper, Value column);
+  /// The place in the input of iteration `i` of the window at the output's place.
+  Value getInputPlace(int64_t d, Value place, Value i) {
+    return plus(plus(times(place, conv.strides[d]), times(i, conv.dilations[d])), -conv.padsLow[d]);
+  }
+  /// The rows of the output from spatial dimension `d` on, whose dimensions before are those of `at`.
+  LogicalResult forEachRow(int64_t d, const WorkgroupTile &tile, SmallVector<Value> &at,
+                           function_ref<LogicalResult()> body);
+  LogicalResult emitRow(ArrayRef<Value> at, Value widthLower, Value widthUpper, Value column);
   /// `count` neighbours in a row from place `w` on. With `isInterior`, their windows lie inside of the row.
-  LogicalResult emitPlaces(Value n, Value h, Value w, Value column, int64_t count, bool isInterior);
+  LogicalResult emitPlaces(ArrayRef<Value> at, Value w, Value column, int64_t count, bool isInterior);
+  /// Adds the window's places in the dimensions from `d` on; `input` and `window` have those of the dimensions before.
+  LogicalResult addWindow(int64_t d, ArrayRef<Value> at, Value w, Value column, int64_t count, bool isInterior,
+                          SmallVector<LaneIndex> &input, SmallVector<LaneIndex> &window, SmallVector<Value> &sums);
+  /// Adds one place of the window.
+  LogicalResult addPlace(Value w, Value j, Value column, SmallVector<LaneIndex> input, ArrayRef<LaneIndex> window,
+                         SmallVector<Value> &sums);
+  /// For each channel of a group the elements of the input that the lanes read.
+  LogicalResult readChannels(SmallVector<LaneIndex> &input, Value column, SmallVector<Value> &elements);
+  Value widen(Value value) {
+    auto vector = cast<VectorType>(value.getType());
+    auto wide = VectorType::get(vector.getShape(), type.getElementType());
+    return vector == wide ? value : arith::ExtFOp::create(builder, loc, wide, value).getResult();
+  }
 
   Value plus(Value lhs, Value rhs) { return evaluator->addIndices(loc, {lhs, 0, {}}, {rhs, 0, {}}).base; }
   Value plus(Value lhs, int64_t rhs) { return plus(lhs, index(rhs)); }
@@ -97,6 +130,7 @@ private:
   Location loc;
   RankedTensorType type;
   int64_t lanes, places;
+  bool hasWholeVectors = false; // no vector of filters reaches beyond the last one
   std::optional<ElementEvaluator> evaluator;
 };
 
@@ -119,20 +153,20 @@ LogicalResult DepthwiseEmitter::run() {
   for (int64_t d = 0; d < type.getRank(); ++d)
     sizes.push_back(evaluator->sizeOf(destination, d));
   WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getTile());
-  bool isWhole = isMultipleOf(sizes[3], lanes);
+  hasWholeVectors = isMultipleOf(sizes.back(), lanes);
 
-  LogicalResult done = forEach(tile.lower[0], tile.upper[0], 1, [&](Value n) {
-    return forEach(tile.lower[1], tile.upper[1], 1, [&](Value h) {
-      return forEach(tile.lower[3], tile.upper[3], lanes, [&](Value column) {
-        if (!isWhole) {
-          Value left = arith::SubIOp::create(builder, loc, tile.upper[3], column);
-          evaluator->setMask(
-              vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left));
-        }
-        LogicalResult row = emitRow(n, h, tile.lower[2], tile.upper[2], column);
-        evaluator->setMask({});
-        return row;
-      });
+  int64_t row = conv.spatial(), filter = row + 1;
+  SmallVector<Value> at;
+  LogicalResult done = forEachRow(0, tile, at, [&] {
+    return forEach(tile.lower[filter], tile.upper[filter], lanes, [&](Value column) {
+      if (!hasWholeVectors) {
+        Value left = arith::SubIOp::create(builder, loc, tile.upper[filter], column);
+        evaluator->setMask(
+            vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left));
+      }
+      LogicalResult emitted = emitRow(at, tile.lower[row], tile.upper[row], column);
+      evaluator->setMask({});
+      return emitted;
     });
   });
   if (failed(done))
@@ -141,12 +175,24 @@ LogicalResult DepthwiseEmitter::run() {
   return success();
 }
 
-LogicalResult DepthwiseEmitter::emitRow(Value n, Value h, Value lower, Value upper, Value column) {
+LogicalResult DepthwiseEmitter::forEachRow(int64_t d, const WorkgroupTile &tile, SmallVector<Value> &at,
+                                           function_ref<LogicalResult()> body) {
+  if (d == conv.spatial())
+    return body();
+  return forEach(tile.lower[d], tile.upper[d], 1, [&](Value place) {
+    at.push_back(place);
+    LogicalResult done = forEachRow(d + 1, tile, at, body);
+    at.pop_back();
+    return done;
+  });
+}
+
+LogicalResult DepthwiseEmitter::emitRow(ArrayRef<Value> at, Value lower, Value upper, Value column) {
   // The first place whose window begins inside of the row, and the first whose window ends outside of it.
-  int64_t stride = conv.strides[1], reach = (conv.kernel[1] - 1) * conv.dilations[1];
-  Value size = evaluator->sizeOf(conv.input, 2);
-  Value first = index(llvm::divideCeilSigned(conv.padsLow[1], stride));
-  Value room = plus(size, conv.padsLow[1] - reach);
+  int64_t d = conv.spatial() - 1, stride = conv.strides[d], reach = (conv.kernel[d] - 1) * conv.dilations[d];
+  Value size = evaluator->sizeOf(conv.input, 1 + d);
+  Value first = index(llvm::divideCeilSigned(conv.padsLow[d], stride));
+  Value room = plus(size, conv.padsLow[d] - reach);
   Value last = arith::CeilDivSIOp::create(builder, loc, room, index(stride));
   first = clamp(first, lower, upper);
   last = clamp(last, first, upper);
@@ -154,56 +200,166 @@ LogicalResult DepthwiseEmitter::emitRow(Value n, Value h, Value lower, Value upp
   Value rest = arith::RemUIOp::create(builder, loc, whole, index(places));
   Value wholeEnd = arith::SubIOp::create(builder, loc, last, rest);
   auto section = [&](Value from, Value to, int64_t count, bool isInterior) {
-    return forEach(from, to, count, [&](Value w) { return emitPlaces(n, h, w, column, count, isInterior); });
+    return forEach(from, to, count, [&](Value w) { return emitPlaces(at, w, column, count, isInterior); });
   };
   return failure(failed(section(lower, first, 1, false)) || failed(section(first, wholeEnd, places, true)) ||
                  failed(section(wholeEnd, last, 1, true)) || failed(section(last, upper, 1, false)));
 }
 
-LogicalResult DepthwiseEmitter::emitPlaces(Value n, Value h, Value w, Value column, int64_t count, bool isInterior) {
+LogicalResult DepthwiseEmitter::forWindow(std::pair<Value, Value> bounds, SmallVector<Value> &sums,
+                                          function_ref<LogicalResult(Value)> body) {
+  scf::ForOp loop = evaluator->enterLoop(loc, bounds.first, bounds.second, index(1), sums);
+  sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  if (failed(body(loop.getInductionVar())))
+    return failure();
+  evaluator->leaveLoop(sums);
+  sums.assign(loop.result_begin(), loop.result_end());
+  return success();
+}
+
+LogicalResult DepthwiseEmitter::readChannels(SmallVector<LaneIndex> &input, Value column,
+                                             SmallVector<Value> &elements) {
+  // The lanes' first channel: vectors of filters begin with a group, or lie in one.
+  Value group = column;
+  if (conv.filters > 1)
+    group = builder.createOrFold<arith::DivUIOp>(loc, column, index(conv.filters));
+  Value base = times(group, conv.channels);
+  if (lanes % conv.filters != 0 || lanes == 1) {
+    for (int64_t c = 0; c < conv.channels; ++c) {
+      input.back() = {plus(base, c), 0, {}};
+      Value element = evaluator->evaluate(conv.input, input);
+      if (!element)
+        return failure();
+      elements.push_back(evaluator->toVector(loc, element));
+    }
+    return success();
+  }
+  // Neighbouring channels are loaded once, and each lane takes its own of them.
+  int64_t needed = lanes / conv.filters * conv.channels;
+  bool isWhole = hasWholeVectors && needed % lanes == 0;
+  Value columnMask = evaluator->getMask(), channels = evaluator->sizeOf(conv.input, 1 + conv.spatial());
+  SmallVector<Value> loaded;
+  for (int64_t from = 0; from < needed; from += lanes) {
+    Value first = plus(base, from);
+    Value mask;
+    if (!isWhole && !(conv.filters == 1 && conv.channels == 1))
+      mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()),
+                                          arith::SubIOp::create(builder, loc, channels, first).getResult());
+    else if (!isWhole)
+      mask = columnMask;
+    evaluator->setMask(mask);
+    input.back() = {first, 1, {}};
+    Value element = evaluator->evaluate(conv.input, input);
+    evaluator->setMask(columnMask);
+    if (!element)
+      return failure();
+    loaded.push_back(evaluator->toVector(loc, element));
+  }
+  for (int64_t c = 0; c < conv.channels; ++c) {
+    if (conv.filters == 1 && conv.channels == 1) {
+      elements.push_back(loaded.front());
+      continue;
+    }
+    // Two vectors at a time: the lanes of each pair whose channels lie in it.
+    Value value;
+    for (size_t pair = 0; pair < loaded.size(); pair += 2) {
+      SmallVector<int64_t> order;
+      bool takesAny = false, takesAll = true;
+      SmallVector<bool> isOfPair;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        int64_t place = lane / conv.filters * conv.channels + c - static_cast<int64_t>(pair) * lanes;
+        bool isInside = place >= 0 && place < 2 * lanes;
+        takesAny |= isInside;
+        takesAll &= isInside;
+        isOfPair.push_back(isInside);
+        order.push_back(isInside ? place : 0);
+      }
+      if (!takesAny)
+        continue;
+      Value second = loaded[std::min(pair + 1, loaded.size() - 1)];
+      Value part = vector::ShuffleOp::create(builder, loc, loaded[pair], second, order);
+      if (value && !takesAll) {
+        auto maskType = VectorType::get(lanes, builder.getI1Type());
+        Value takes = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(maskType, ArrayRef(isOfPair)));
+        part = arith::SelectOp::create(builder, loc, takes, part, value);
+      }
+      value = part;
+    }
+    elements.push_back(value);
+  }
+  return success();
+}
+
+LogicalResult DepthwiseEmitter::addPlace(Value w, Value j, Value column, SmallVector<LaneIndex> input,
+                                         ArrayRef<LaneIndex> window, SmallVector<Value> &sums) {
+  SmallVector<Value> factors;
+  for (int64_t c = 0; c < conv.channels; ++c) {
+    SmallVector<LaneIndex> place = {{column, 1, {}}, evaluator->constantIndex(c)};
+    place.append(window.begin(), window.end());
+    place.push_back({j, 0, {}});
+    Value factor = evaluator->evaluate(conv.filter, place);
+    if (!factor)
+      return failure();
+    factors.push_back(widen(evaluator->toVector(loc, factor)));
+  }
+  input.push_back({});
+  input.push_back({});
+  for (auto [r, sum] : llvm::enumerate(sums)) {
+    int64_t d = conv.spatial() - 1;
+    input[input.size() - 2] = {getInputPlace(d, plus(w, r), j), 0, {}};
+    SmallVector<Value> elements;
+    if (failed(readChannels(input, column, elements)))
+      return failure();
+    for (auto [element, factor] : llvm::zip(elements, factors)) {
+      auto contract = arith::FastMathFlags::contract;
+      Value term = arith::MulFOp::create(builder, loc, widen(element), factor, contract);
+      sum = arith::AddFOp::create(builder, loc, sum, term, contract);
+    }
+  }
+  return success();
+}
+
+LogicalResult DepthwiseEmitter::addWindow(int64_t d, ArrayRef<Value> at, Value w, Value column, int64_t count,
+                                          bool isInterior, SmallVector<LaneIndex> &input,
+                                          SmallVector<LaneIndex> &window, SmallVector<Value> &sums) {
+  if (d + 1 < conv.spatial()) {
+    Value place = at[1 + d];
+    return forWindow(getWindowBounds(d, place), sums, [&](Value i) {
+      input.push_back({getInputPlace(d, place, i), 0, {}});
+      window.push_back({i, 0, {}});
+      LogicalResult done = addWindow(d + 1, at, w, column, count, isInterior, input, window, sums);
+      input.pop_back();
+      window.pop_back();
+      return done;
+    });
+  }
+  auto add = [&](Value j) { return addPlace(w, j, column, input, window, sums); };
+  if (!isInterior)
+    return forWindow(getWindowBounds(d, w), sums, add);
+  // Beyond so many multiplications the window is a loop, too.
+  constexpr int64_t mostUnrolled = 512;
+  if (conv.kernel[d] * conv.channels * count > mostUnrolled)
+    return forWindow({index(0), index(conv.kernel[d])}, sums, add);
+  for (int64_t j = 0; j < conv.kernel[d]; ++j)
+    if (failed(add(index(j))))
+      return failure();
+  return success();
+}
+
+LogicalResult DepthwiseEmitter::emitPlaces(ArrayRef<Value> at, Value w, Value column, int64_t count, bool isInterior) {
   auto vector = VectorType::get(lanes, type.getElementType());
   SmallVector<Value> sums(count, arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vector)));
-  LaneIndex channels = {column, 1, {}};
-  auto [rowFirst, rowLast] = getWindowBounds(0, h);
-  scf::ForOp rows = evaluator->enterLoop(loc, rowFirst, rowLast, index(1), sums);
-  sums.assign(rows.getRegionIterArgs().begin(), rows.getRegionIterArgs().end());
-  Value i = rows.getInductionVar();
-  Value y = plus(plus(times(h, conv.strides[0]), times(i, conv.dilations[0])), -conv.padsLow[0]);
-  bool failedInside = false;
-  auto addColumn = [&](Value j) {
-    Value factor = evaluator->evaluate(conv.filter, {channels, evaluator->constantIndex(0), {i, 0, {}}, {j, 0, {}}});
-    for (int64_t r = 0; r < count; ++r) {
-      Value x = plus(plus(times(plus(w, r), conv.strides[1]), times(j, conv.dilations[1])), -conv.padsLow[1]);
-      Value element = evaluator->evaluate(conv.input, {{n, 0, {}}, {y, 0, {}}, {x, 0, {}}, channels});
-      if (!element || !factor) {
-        failedInside = true;
-        return;
-      }
-      auto contract = arith::FastMathFlags::contract;
-      Value term = arith::MulFOp::create(builder, loc, evaluator->toVector(loc, element),
-                                         evaluator->toVector(loc, factor), contract);
-      sums[r] = arith::AddFOp::create(builder, loc, sums[r], term, contract);
-    }
-  };
-  if (isInterior) {
-    for (int64_t j = 0; j < conv.kernel[1]; ++j)
-      addColumn(index(j));
-  } else {
-    auto [columnFirst, columnLast] = getWindowBounds(1, w);
-    scf::ForOp columns = evaluator->enterLoop(loc, columnFirst, columnLast, index(1), sums);
-    sums.assign(columns.getRegionIterArgs().begin(), columns.getRegionIterArgs().end());
-    addColumn(columns.getInductionVar());
-    evaluator->leaveLoop(sums);
-    sums.assign(columns.result_begin(), columns.result_end());
-  }
-  evaluator->leaveLoop(sums);
-  if (failedInside)
+  SmallVector<LaneIndex> input = {{at.front(), 0, {}}}, window;
+  if (failed(addWindow(0, at, w, column, count, isInterior, input, window, sums)))
     return failure();
-
-  for (int64_t r = 0; r < count; ++r) {
-    Value sum = rows.getResult(r), place = plus(w, r);
+  SmallVector<LaneIndex> place;
+  for (Value outer : at)
+    place.push_back({outer, 0, {}});
+  place.append({{}, {column, 1, {}}});
+  for (auto [r, sum] : llvm::enumerate(sums)) {
+    place[at.size()] = {plus(w, r), 0, {}};
     evaluator->setSource(conv.op.getResult(0), [&](ArrayRef<LaneIndex>) { return sum; });
-    LogicalResult stored = evaluator->store(conv.results, {{n, 0, {}}, {h, 0, {}}, {place, 0, {}}, channels});
+    LogicalResult stored = evaluator->store(conv.results, place);
     evaluator->setSource(conv.op.getResult(0), nullptr);
     if (failed(stored))
       return failure();
@@ -222,9 +378,12 @@ struct CPULowerDepthwisePass : impl::CPULowerDepthwisePassBase<CPULowerDepthwise
     std::optional<Depthwise> conv = matchDepthwise(function);
     if (!conv)
       return declineStrategy(function.getLoc(), strategy,
-                             "it is no convolution of f32 or f64 of one channel for each group, channels last, whose "
-                             "window is known and whose result is read in place");
-    if (failed(DepthwiseEmitter(function, strategy, *conv, vectorBits, registers).run()))
+                             "it is no convolution of floats with groups, channels last, whose filter's sizes are "
+                             "known and whose result is read in place");
+    DepthwiseEmitter emitter(function, strategy, *conv, vectorBits, registers);
+    if (!areLanesOfGroups(emitter.getLanes(), conv->filters))
+      return declineStrategy(function.getLoc(), strategy, "the filters of its groups do not fill vectors");
+    if (failed(emitter.run()))
       signalPassFailure();
   }
 };

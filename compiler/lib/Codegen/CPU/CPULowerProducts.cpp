@@ -57,8 +57,10 @@ public:
 private:
   void findSizes();
   LogicalResult emitBlock(Range rows, Range columns);
-  LogicalResult packRows(Range rows, Range depth);
-  LogicalResult packColumnsOfA(Range rows, Range depth);
+  /// Calls `body` for the columns of each group in a range, or once for all where there are no groups.
+  LogicalResult forEachGroup(Range columns, function_ref<LogicalResult(Range)> body);
+  LogicalResult packRows(Range rows, Range columns, Range depth);
+  LogicalResult packColumnsOfA(Range rows, Range columns, Range depth);
   LogicalResult packColumns(Range columns, Range depth);
   LogicalResult multiplyBlock(Range rows, Range columns, Range depth);
   LogicalResult multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors);
@@ -171,15 +173,18 @@ LogicalResult ProductEmitter::run() {
     rows = {times(rows.lower, loopSizes.lookup(m)), times(rows.upper, loopSizes.lookup(m))};
   Range columns = {tile.lower[product.n], tile.upper[product.n]};
   int64_t columnTile = product.n < tiles.size() ? tiles[product.n] : 0;
-  hasWholeColumns = isMultipleOf(loopSizes.lookup(product.n), blocking.lanes) && columnTile % blocking.lanes == 0;
+  hasWholeColumns = isMultipleOf(loopSizes.lookup(product.n), blocking.lanes) && columnTile % blocking.lanes == 0 &&
+                    product.group % blocking.lanes == 0;
   unsigned lastRow = product.m.back();
   int64_t rowTile = lastRow < tiles.size() ? tiles[lastRow] : 0;
   hasWholeRows = isMultipleOf(loopSizes.lookup(lastRow), blocking.lanes) && rowTile % blocking.lanes == 0 &&
                  blocking.rowBlock % blocking.lanes == 0;
 
   LogicalResult done = forBlocks(rows, blocking.rowBlock, [&](Range rowBlock) {
-    return forBlocks(columns, blocking.columnBlock,
-                     [&](Range columnBlock) { return emitBlock(rowBlock, columnBlock); });
+    return forEachGroup(columns, [&](Range group) {
+      return forBlocks(group, blocking.columnBlock,
+                       [&](Range columnBlock) { return emitBlock(rowBlock, columnBlock); });
+    });
   });
   if (failed(done))
     return failure();
@@ -187,6 +192,19 @@ LogicalResult ProductEmitter::run() {
     evaluator->leaveLoop();
   product.eraseResults();
   return success();
+}
+
+LogicalResult ProductEmitter::forEachGroup(Range columns, function_ref<LogicalResult(Range)> body) {
+  if (product.group == 0)
+    return body(columns);
+  Value size = index(product.group);
+  Value first = builder.createOrFold<arith::DivUIOp>(loc, columns.lower, size);
+  Value last = builder.createOrFold<arith::CeilDivUIOp>(loc, columns.upper, size);
+  return forEach(first, last, 1, [&](Value number) {
+    Value origin = times(number, size);
+    return body({arith::MaxSIOp::create(builder, loc, origin, columns.lower),
+                 arith::MinSIOp::create(builder, loc, plus(origin, size), columns.upper)});
+  });
 }
 
 LogicalResult ProductEmitter::emitBlock(Range rows, Range columns) {
@@ -203,7 +221,8 @@ LogicalResult ProductEmitter::emitBlock(Range rows, Range columns) {
   }
   auto block = [&](Range depth) {
     bool isPlain = blocking.plainStride > 0;
-    if ((!isPlain && failed(blocking.hasColumnsInA ? packColumnsOfA(rows, depth) : packRows(rows, depth))) ||
+    if ((!isPlain &&
+         failed(blocking.hasColumnsInA ? packColumnsOfA(rows, columns, depth) : packRows(rows, columns, depth))) ||
         (!product.packedB && failed(packColumns(columns, depth))))
       return failure();
     return multiplyBlock(rows, columns, depth);
@@ -245,7 +264,7 @@ LogicalResult ProductEmitter::forEachDepth(Range depth, SmallVectorImpl<LaneInde
   });
 }
 
-LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
+LogicalResult ProductEmitter::packRows(Range rows, Range columns, Range depth) {
   // The innermost k dimension is a run of memory, and all before it (the places of a filter) are taken one by one: what
   // lies outside of the input is then outside for a whole run.
   unsigned inner = product.k.back();
@@ -255,6 +274,7 @@ LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
   return forEach(rows.lower, rows.upper, 1, [&](Value row) {
     SmallVector<LaneIndex> at = ivs;
     setPlace(at, product.m, {row, 0, {}});
+    at[product.n] = {columns.lower, 0, {}};
     Value firstPlace = times(minus(row, rows.lower), blocking.depthBlock);
     return forEachRun(depth, product.k, blocking.isOneDepthBlock, at, [&](Range range, Value origin) {
       Value start = plus(firstPlace, minus(origin, depth.lower));
@@ -272,10 +292,11 @@ LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
   });
 }
 
-LogicalResult ProductEmitter::packColumnsOfA(Range rows, Range depth) {
+LogicalResult ProductEmitter::packColumnsOfA(Range rows, Range columns, Range depth) {
   unsigned inner = product.m.back();
   Value run = loopSizes.lookup(inner);
   SmallVector<LaneIndex> at = ivs;
+  at[product.n] = {columns.lower, 0, {}};
   return forEachDepth(depth, at, [&](Value k) {
     Value firstPlace = times(minus(k, depth.lower), blocking.rowBlock);
     return forEachRun(rows, product.m, /*isWholeRange=*/false, at, [&](Range range, Value origin) {
@@ -413,8 +434,14 @@ Blocking chooseBlocking(Product &product, CPUProductAttr strategy, int64_t vecto
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Blocking blocking;
   blocking.lanes = vectorBits / type.getElementTypeBitWidth();
-  if (product.packedB && product.tile % blocking.lanes != 0)
-    product.packedB = {};
+  if (product.packedB) {
+    // Vectors begin with a group, and are not to reach beyond a tile.
+    int64_t columns = type.getDimSize(product.n);
+    bool fitsGroups = product.group == 0 || product.group % product.tile == 0 ||
+                      (!ShapedType::isDynamic(columns) && columns + blocking.lanes <= product.tile);
+    if (product.tile % blocking.lanes != 0 || !fitsGroups)
+      product.packedB = {};
+  }
   BlockLimits limits = product.packedB ? kPackedBlockLimits : kBlockLimits;
   if (type.getElementTypeBitWidth() > 32)
     limits = {limits.rows, limits.columns / 2, limits.depth / 2};
@@ -425,7 +452,7 @@ Blocking chooseBlocking(Product &product, CPUProductAttr strategy, int64_t vecto
   };
 
   // The widest register tile that the columns fill.
-  int64_t columns = sizeOfTile(product.n);
+  int64_t columns = product.group > 0 ? product.group : sizeOfTile(product.n);
   ArrayRef<std::pair<int64_t, int64_t>> choices = getRegisterTiles(registers);
   int64_t vectors = ShapedType::isDynamic(columns) ? choices.front().second : llvm::divideCeil(columns, blocking.lanes);
   std::tie(blocking.rows, blocking.vectors) = *llvm::find_if(choices, [&](std::pair<int64_t, int64_t> choice) {

@@ -129,6 +129,15 @@ std::optional<OnlySum> findOnlySum(func::FuncOp function) {
   return sum;
 }
 
+/// The filters of each group of a convolution with groups, where their number is known; else 0.
+static int64_t getFiltersOfGroup(linalg::GenericOp op) {
+  auto window = op->getAttrOfType<vxk::WindowAttr>(vxk::kWindowAttr);
+  if (!window || window.getGroups() <= 1)
+    return 0;
+  auto filter = cast<RankedTensorType>(op.getDpsInputs().front().getType());
+  return filter.isDynamicDim(0) ? 0 : filter.getDimSize(0) / static_cast<int64_t>(window.getGroups());
+}
+
 static constexpr StringLiteral kNoProduct =
     "it sums no products, does not begin with a constant, or may fail at an index";
 
@@ -170,7 +179,8 @@ std::optional<Product> matchProduct(func::FuncOp function, StringRef &declined) 
   }
   product.n = rank - 1;
   unsigned d = rank - 1;
-  if (!bLoops.test(product.n) || aLoops.test(product.n))
+  product.group = aLoops.test(product.n) ? getFiltersOfGroup(op) : 0;
+  if (!bLoops.test(product.n) || (aLoops.test(product.n) && product.group == 0))
     return decline("the last dimension is not that of one factor alone");
   while (d > 0 && aLoops.test(d - 1) && !bLoops.test(d - 1))
     --d;

@@ -22,6 +22,8 @@ struct Product : OnlySum {
   mlir::Value a, b;
   llvm::SmallVector<unsigned> outer, m, k;
   unsigned n = 0;
+  /// Of a convolution with groups the filters of a group: A depends on n too, but only on n / group. Else 0.
+  int64_t group = 0;
   /// True when neighbours in memory of what A is made of are neighbours along the last m dimension.
   bool hasColumnsInA = false;
   /// A as it lies in memory, when that is row-major, [outer, m, k], and nothing is computed of it; else null.

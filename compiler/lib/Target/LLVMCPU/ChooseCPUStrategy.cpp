@@ -27,22 +27,26 @@ int64_t plannedElements(const SymbolRanges &ranges, RankedTensorType type, int64
   return elements;
 }
 
-/// One filter for each channel, on a plane with the channels last.
+/// True for a convolution with groups whose vectors run along the filters: so few filters a group that a product of
+/// them would leave most lanes idle, and no more channels than two vectors for each vector of filters.
 bool isDepthwise(ConvOp conv) {
+  constexpr int64_t mostFilters = 8;
   RankedTensorType filter = conv.getFilter().getType();
-  return conv.getChannelsLast() && filter.getRank() == 4 &&
-         filter.getDimSize(0) == static_cast<int64_t>(conv.getGroups()) && filter.getDimSize(1) == 1;
+  int64_t groups = static_cast<int64_t>(conv.getGroups());
+  if (!conv.getChannelsLast() || groups == 1 || !filter.hasStaticShape() || filter.getDimSize(0) == 0)
+    return false;
+  int64_t filters = filter.getDimSize(0) / groups, channels = filter.getDimSize(1);
+  return filters <= mostFilters && llvm::isPowerOf2_64(filters) && channels >= 1 && channels <= 2 * filters;
 }
 
 /// True for a contraction or convolution after which everything is elementwise, which is what the packed loops of
-/// `vx-cpu-lower-products` take. Sums along other ops, moves of the result's elements, and groups stay with plain
-/// loops.
+/// `vx-cpu-lower-products` take. Sums along other ops, moves of the result's elements, and the gradients of filters of
+/// groups stay with plain loops.
 bool isPackedProduct(Operation *anchor) {
-  auto conv = llvm::dyn_cast<ConvOp>(anchor);
   auto convFilter = llvm::dyn_cast<ConvFilterOp>(anchor);
   if (!anchor->hasTrait<vx::OpTrait::Product>() ||
       !llvm::isa<FloatType>(getElementTypeOrSelf(anchor->getResult(0).getType())) ||
-      (conv && conv.getGroups() != 1 && !isDepthwise(conv)) || (convFilter && convFilter.getGroups() != 1))
+      (convFilter && convFilter.getGroups() != 1))
     return false;
   llvm::DenseSet<Value> dependent(anchor->result_begin(), anchor->result_end());
   for (Operation &op : anchor->getBlock()->without_terminator()) {
@@ -101,18 +105,26 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
 /// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
 /// product's rows, and few enough channels that each thread has work.
 StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
+  RankedTensorType filter = op.getFilter().getType();
+  int64_t rank = result.getRank();
   if (isDepthwise(op)) {
     // Whole rows, so that their ends are few.
-    int64_t window = op.getFilter().getType().getNumElements() / std::max<int64_t>(op.getGroups(), 1);
-    int64_t ofRow =
-        getPlannedSize(ranges, result, 2) * getPlannedSize(ranges, result, 3) * std::max<int64_t>(window, 1);
-    int64_t rows = std::max<int64_t>(4 * workgroupOperations / std::max<int64_t>(ofRow, 1), 1);
-    return CPUDepthwiseAttr::get(op.getContext(), {1, rows, 0, 0});
+    int64_t ofFilter = filter.getNumElements() / std::max<int64_t>(filter.getDimSize(0), 1);
+    int64_t ofRow = std::max<int64_t>(ofFilter, 1);
+    for (int64_t d = 2; d < rank; ++d)
+      ofRow *= getPlannedSize(ranges, result, d);
+    SmallVector<int64_t> tile(rank, 0);
+    tile[0] = 1;
+    tile[1] = std::max<int64_t>(4 * workgroupOperations / std::max<int64_t>(ofRow, 1), 1);
+    return CPUDepthwiseAttr::get(op.getContext(), tile);
   }
   constexpr int64_t places = 128, leastWorkgroups = 8, leastColumns = 64;
-  if (!op.getChannelsLast() || op.getGroups() != 1)
+  int64_t groups = static_cast<int64_t>(op.getGroups());
+  if (!op.getChannelsLast() || (groups != 1 && (filter.isDynamicDim(0) || filter.getDimSize(0) < groups)))
     return {};
-  int64_t rank = result.getRank(), inner = 1;
+  // Columns are cut between groups.
+  int64_t unit = groups == 1 ? leastColumns : filter.getDimSize(0) / groups;
+  int64_t inner = 1;
   for (int64_t d = 2; d + 1 < rank; ++d)
     inner *= getPlannedSize(ranges, result, d);
   SmallVector<int64_t> tile(rank, 0);
@@ -124,8 +136,8 @@ StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, R
   if (rows < outer || result.isDynamicDim(1))
     tile[1] = rows;
   int64_t columns = channels;
-  while (columns > leastColumns && rowTiles * llvm::divideCeil(channels, columns) < leastWorkgroups)
-    columns = llvm::alignTo(llvm::divideCeil(columns, 2), leastColumns);
+  while (columns > std::max(leastColumns, unit) && rowTiles * llvm::divideCeil(channels, columns) < leastWorkgroups)
+    columns = llvm::alignTo(llvm::divideCeil(columns, 2), unit);
   if (columns < channels)
     tile[rank - 1] = columns;
   return CPUProductAttr::get(op.getContext(), tile);

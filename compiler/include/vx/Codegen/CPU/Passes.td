@@ -8,7 +8,7 @@ def CPULowerProductsPass : Pass<"vx-cpu-lower-products", "::mlir::func::FuncOp">
   let description = [{
     For kernels of the strategy `cpu_product`. The anchor, a sum of products, is seen as C[m, n] += A[m, k] * B[k, n]: n is the last
     dimension of the result, which only B has (of a convolution with its channels last, the filters), m are the ones before it that
-    only A has (the output's places).
+    only A has (the output's places). A convolution with groups is such a product for each group.
 
         for each block of rows, for each block of columns:
           accumulators = 0                                       (on the stack)
@@ -113,14 +113,15 @@ def CPULowerAttentionPass : Pass<"vx-cpu-lower-attention", "::mlir::func::FuncOp
 }
 
 def CPULowerDepthwisePass : Pass<"vx-cpu-lower-depthwise", "::mlir::func::FuncOp"> {
-  let summary = "Turn convolutions of each channel by itself into register-tiled loops";
+  let summary = "Turn convolutions of few channels a group into register-tiled loops";
   let description = [{
-    For kernels of the strategy `cpu_depthwise`: a convolution with its channels last and one filter for each channel. Vectors run along the
-    channels, and several neighbours in a row share a load of the filter:
+    For kernels of the strategy `cpu_depthwise`: a convolution with groups and its channels last, of one or more spatial dimensions. Vectors run
+    along the filters, and several neighbours in a row share a load of the filter. Where a vector has the filters of several groups, the
+    channels of these groups are loaded once, and a shuffle gives each lane the channel of its own group:
 
-        for each row, for each vector of channels, for each few places in the row:
+        for each row, for each vector of filters, for each few places in the row:
           sums = 0                                                (in registers)
-          for each row of the window inside of the input: sums += input * filter
+          for each row of the window inside of the input, for each channel of a group: sums += input * filter
           result = epilogue(sums)
 
     Places whose window reaches over the row's end are computed one by one, so that the others ask no questions. Needs: the linalg form. Kernels

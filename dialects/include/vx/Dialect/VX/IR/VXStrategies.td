@@ -143,7 +143,7 @@ def VX_CPUProductAttr : VX_CPUStrategy<"CPUProduct", "cpu_product"> {
 }
 
 def VX_CPUDepthwiseAttr : VX_CPUStrategy<"CPUDepthwise", "cpu_depthwise"> {
-  let summary = "a convolution with one filter for each channel: vectors along the channels, which are last";
+  let summary = "a convolution with few filters a group, its channels last: vectors along the filters";
   let description = [{
     - C1: sizes are 0 or more.
   }];
