@@ -372,10 +372,16 @@ def compile_and_compare(bench, title, model, *feeds):
             bench.compare(title, model, start(model), each)
 
 
+def refuse(bench, title, model, feeds):
+    got = bench.run(model, feeds)
+    bench.check(title, "" if isinstance(got, str) and "wants sizes" in got else f"want a refusal, got {got}")
+
+
 def parameters(bench):
     """A zero point and a scale of which the call says whether there is one or one for each row or column."""
     random = np.random.default_rng(8)
     byte = lambda *shape: random.integers(0, 255, shape).astype(np.uint8)
+    draw = lambda *shape: random.standard_normal(shape).astype(np.float32)
     model = parse("(uint8[M, K] a, uint8[K, N] b, uint8[P] az, uint8[Q] bz) => (int32[M, N] y) { y = MatMulInteger (a, b, az, bz) }")
     compile_and_compare(bench, "zero points of the call", model, {"a": byte(4, 3), "b": byte(3, 2), "az": byte(1), "bz": byte(1)}, {"a": byte(4, 3), "b": byte(3, 2), "az": byte(1), "bz": byte(2)})
     wrong = bench.run(model, {"a": byte(4, 3), "b": byte(3, 2), "az": byte(3), "bz": byte(1)})
@@ -383,11 +389,45 @@ def parameters(bench):
     model = parse("(uint8[M, K] a, float[A] s, uint8[B] az, uint8[K, N] b, float[C] t, uint8[D] bz, float[E] u, uint8[F] yz) => (uint8[M, N] y) { y = QLinearMatMul (a, s, az, b, t, bz, u, yz) }")
     scale = lambda value: np.array([value], np.float32)
     compile_and_compare(bench, "scales of the call", model, {"a": byte(2, 4), "s": scale(.0066), "az": byte(1), "b": byte(4, 3), "t": scale(.00705), "bz": byte(1), "u": scale(.0107), "yz": byte(1)})
+    model = parse("(float[N] x, float[P] s, uint8[Q] z) => (uint8[N] y) { y = QuantizeLinear (x, s, z) }")
+    compile_and_compare(bench, "a scale of the call", model, {"x": draw(5) * 9, "s": scale(.07), "z": byte(1)})
+    refuse(bench, "two scales of a list", model, {"x": draw(5) * 9, "s": draw(2), "z": byte(1)})
+    model = parse("(uint8[1, 1, 4, 4] x, uint8[1, 1, 2, 2] w, uint8[P] z) => (int32[1, 1, 3, 3] y) { y = ConvInteger (x, w, z) }")
+    compile_and_compare(bench, "a zero point of an image of the call", model, {"x": byte(1, 1, 4, 4), "w": byte(1, 1, 2, 2), "z": byte(1)})
+    refuse(bench, "two zero points of an image", model, {"x": byte(1, 1, 4, 4), "w": byte(1, 1, 2, 2), "z": byte(2)})
+
+
+def lists(bench):
+    """Numbers in a list, and lists of sizes, whose lengths the call says and of which only one is right."""
+    draw = np.random.default_rng(9).standard_normal
+    floats = lambda *shape: draw(shape).astype(np.float32)
+    whole = lambda *values: np.array(values, np.int64)
+    model = parse("(float[N, M] x, int64[K] k) => (float[N, R] y, int64[N, R] i) { y, i = TopK (x, k) }")
+    compile_and_compare(bench, "a count of the call", model, {"x": floats(3, 7), "k": whole(2)}, {"x": floats(2, 5), "k": whole(5)})
+    refuse(bench, "two counts", model, {"x": floats(3, 7), "k": whole(2, 2)})
+    refuse(bench, "no count", model, {"x": floats(3, 7), "k": whole()})
+    model = parse("(float[N, M] x, int64[K] axis) => (float[N, M] y) { y = CumSum (x, axis) }")
+    compile_and_compare(bench, "an axis of the call", model, {"x": floats(3, 4), "axis": whole(0)}, {"x": floats(2, 5), "axis": whole(-1)})
+    refuse(bench, "two axes", model, {"x": floats(3, 4), "axis": whole(0, 1)})
+    model = parse("(float[N, 6, 1] x, int64[K] n) => (float[N, R, 2] y) { y = DFT (x, n) }")
+    compile_and_compare(bench, "a length of the call", model, {"x": floats(1, 6, 1), "n": whole(4)})
+    model = parse("(float[N, 2, 3] t, int64[K] s) => (float[N, H, W, 2] y) { y = AffineGrid (t, s) }")
+    compile_and_compare(bench, "sizes of a grid", model, {"t": floats(2, 2, 3), "s": whole(2, 3, 4, 5)})
+    refuse(bench, "five sizes of a flat grid", model, {"t": floats(2, 2, 3), "s": whole(2, 3, 4, 5, 6)})
+    model = parse("(float[N, M, L] x, int64[A] s, int64[B] b) => (float[N, C, H, W] y) { y = Col2Im <strides = [1, 1]> (x, s, b) }")
+    compile_and_compare(bench, "sizes of an image", model, {"x": floats(1, 5, 5), "s": whole(5, 5), "b": whole(1, 5)})
+    model = parse("(float[1, 1, 2, 2] x, int64[1, 1, 2, 2] i, int64[K] s) => (float[1, 1, H, W] y) { y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i, s) }")
+    places = whole(0, 3, 8, 11).reshape(1, 1, 2, 2)
+    compile_and_compare(bench, "sizes of what is unpooled", model, {"x": floats(1, 1, 2, 2), "i": places, "s": whole(1, 1, 4, 4)})
+    refuse(bench, "three sizes of what is unpooled", model, {"x": floats(1, 1, 2, 2), "i": places, "s": whole(1, 4, 4)})
+
+
+def inverse(bench):
     model = parse('(float[A, B, C, D] x, int64 axis) => (float[E, F, G, H] y) { y = DFT <inverse = 1, onesided = 1> (x, , axis) }')
     within(bench, "an inverse transform along an axis of the call", model, 5)
 
 
-CASES = (codec, causal, floats, unrolled, wide, pools, resized, empty, parameters)
+CASES = (codec, causal, floats, unrolled, wide, pools, resized, empty, parameters, lists, inverse)
 
 
 def main():

@@ -39,9 +39,9 @@ static void importCumulation(NodeImporter &n, ReduceKind kind) {
   Value input = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(input));
   RankedTensorType axisType = n.getTensorType(1);
-  if (!isa<IntegerType>(axisType.getElementType()) || axisType.getRank() > 1 ||
-      (axisType.getRank() == 1 && vx::getDim(axisType, 0).asConstant() != 1))
+  if (!isa<IntegerType>(axisType.getElementType()))
     throwInvalid("expects one integer as input 1, got " + describe(axisType));
+  n.checkIsSingle(1, "integer");
   if (dims.empty())
     throwInvalid("expects a tensor of 1 or more dimensions, got " + describe(input.getType()));
   Dims around;

@@ -20,9 +20,9 @@ static void importTrilu(NodeImporter &n) {
   Value diagonals = emitDiagonals(n, dims[rank - 2], dims[rank - 1]), last = n.splatLike(0, diagonals);
   if (n.hasInput(1)) {
     RankedTensorType type = n.getTensorType(1);
-    if (!isa<IntegerType>(type.getElementType()) || type.getRank() > 1 ||
-        (type.getRank() == 1 && !mayBeEqual(vx::getDim(type, 0), n.dim(1))))
+    if (!isa<IntegerType>(type.getElementType()))
       throwInvalid("expects one integer as input 1, got " + describe(type));
+    n.checkIsSingle(1, "integer");
     last = n.broadcastInDim(n.reshape(n.cast(n.getTensor(1), n.builder.getI64Type()), {}),
                             {dims[rank - 2], dims[rank - 1]}, {});
   }

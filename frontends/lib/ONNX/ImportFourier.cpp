@@ -199,11 +199,7 @@ private:
 
 /// One length in an input, of at least 1.
 static DimAttr getLength(NodeImporter &n, unsigned input) {
-  RankedTensorType type = n.getTensorType(input);
-  if (type.getRank() > 1 || (type.getRank() == 1 && vx::getDim(type, 0).asConstant() != 1) ||
-      !isa<IntegerType>(type.getElementType()))
-    throwInvalid("expects one integer as input " + Twine(input) + ", got " + describe(type));
-  DimAttr length = n.getIntegers(input).front();
+  DimAttr length = n.getInteger(input);
   if (std::optional<int64_t> known = length.asConstant(); known && *known < 1)
     throwInvalid("expects a length of at least 1 as input " + Twine(input) + ", got " + Twine(*known));
   n.require(ConstraintKind::at_least, length, n.dim(1));

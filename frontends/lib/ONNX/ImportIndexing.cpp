@@ -317,9 +317,8 @@ static void importScatterElements(NodeImporter &n) {
 static void importOneHot(NodeImporter &n) {
   Type i64 = n.builder.getI64Type();
   Value indices = n.cast(n.getTensor(0), i64);
-  RankedTensorType depthType = n.getTensorType(1), valuesType = n.getTensorType(2);
-  if (depthType.getRank() > 1 || (depthType.getRank() == 1 && !mayBeEqual(vx::getDims(depthType)[0], n.dim(1))))
-    throwInvalid("expects one depth, got " + describe(depthType));
+  RankedTensorType valuesType = n.getTensorType(2);
+  n.checkIsSingle(1, "depth");
   if (valuesType.getRank() != 1 || !mayBeEqual(vx::getDims(valuesType)[0], n.dim(2)))
     throwInvalid("expects the value off and the value on, got " + describe(valuesType));
   n.require(ConstraintKind::equal, vx::getDims(valuesType)[0], n.dim(2));

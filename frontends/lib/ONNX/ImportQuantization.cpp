@@ -32,9 +32,11 @@ static Value spreadParameter(NodeImporter &n, Value parameter, Value like, Strin
     throwInvalid("expects " + what + " with one number or one for each place of 'axis'" +
                  (blockSize != 0 ? ", or with the " + std::to_string(rank) + " dimensions of what is quantised" : "") +
                  ", got " + describe(parameter.getType()));
-  if (own[0].asConstant() == 1)
+  // Where no dimension is 'axis', a length of the call can only be 1.
+  bool hasAxis = n.version >= 13 && (n.hasAttribute("axis") || rank > 1);
+  if (own[0].asConstant() == 1 || (!hasAxis && !own[0].asConstant()))
     return n.broadcastInDim(n.reshape(parameter, {}), dims, {});
-  int64_t axis = n.version >= 13 ? n.getAxis("axis", 1, rank) : -1;
+  int64_t axis = hasAxis ? n.getAxis("axis", 1, rank) : -1;
   if (axis < 0 || !mayBeEqual(own[0], dims[axis]))
     throwInvalid("expects " + what + " with one number or one for each of the " +
                  (axis < 0 ? "places" : dims[axis].str()) + " places of 'axis', got " + describe(parameter.getType()));
@@ -332,9 +334,9 @@ static Value emitIntegerConv(NodeImporter &n, unsigned input, unsigned inputZero
   int64_t rank = n.getTensorType(filter).getRank();
   auto alignInput = [&](Value zero, Value) {
     Dims own = vx::getDims(typeOf(zero));
-    if (own.size() > 1 || (own.size() == 1 && own[0].asConstant() != 1))
+    if (own.size() > 1 || (own.size() == 1 && !mayBeEqual(own[0], n.dim(1))))
       throwInvalid("expects a zero point of the input with one number, got " + describe(zero.getType()));
-    return n.reshape(zero, {});
+    return n.reshape(zero, {}); // the call may decide that it is one
   };
   auto alignFilter = [&](Value zero, Value) { return alignWithFilters(n, zero, rank, 0, "a zero point"); };
   return emitConv(n, getFactor(n, input, inputZero, alignInput), getFactor(n, filter, filterZero, alignFilter));

@@ -11,7 +11,10 @@ namespace vx::onnx {
 
 static void importAffineGrid(NodeImporter &n) {
   Value theta = n.getTensor(0);
-  Dims dims = vx::getDims(typeOf(theta)), size = n.getIntegers(1);
+  Dims dims = vx::getDims(typeOf(theta));
+  // The matrices say how many sizes there are where the list's length is the call's.
+  std::optional<int64_t> rows = dims.size() == 3 ? dims[1].asConstant() : std::nullopt;
+  Dims size = n.getIntegers(1, rows ? std::optional(*rows + 2) : std::nullopt);
   int64_t count = int64_t(size.size()) - 2; // of dimensions of space
   if (!isa<FloatType>(elementOf(theta)) || dims.size() != 3)
     throwInvalid("expects matrices of floats as input 0, got " + describe(theta.getType()));

@@ -92,15 +92,7 @@ static void importTopK(NodeImporter &n) {
     throwInvalid("expects numbers of 1 or more dimensions as input 0, got " + describe(input.getType()));
   int64_t rank = dims.size(), axis = n.getAxis("axis", -1, rank);
   bool isLargest = n.getFlag("largest", true);
-  DimAttr count;
-  if (n.version < 10) {
-    count = n.dim(n.getInt("k"));
-  } else {
-    RankedTensorType countType = n.getTensorType(1);
-    if (countType.getRank() > 1 || (countType.getRank() == 1 && !mayBeEqual(vx::getDim(countType, 0), n.dim(1))))
-      throwInvalid("expects one integer as input 1, got " + describe(countType));
-    count = n.getIntegers(1).front();
-  }
+  DimAttr count = n.version < 10 ? n.dim(n.getInt("k")) : n.getInteger(1);
   std::optional<int64_t> known = count.asConstant(), size = dims[axis].asConstant();
   if (known && (*known < 0 || (size && *known > *size)))
     throwInvalid("expects from 0 to " + dims[axis].str() + " elements of dimension " + Twine(axis) + ", got " +

@@ -20,7 +20,7 @@ static void importMaxUnpool(NodeImporter &n) {
                        pads = getWindowList(n, "pads", 2 * count, 0, 0);
   Dims result = dims;
   if (n.hasInput(2)) {
-    Dims sizes = n.getIntegers(2);
+    Dims sizes = n.getIntegers(2, dims.size());
     if (sizes.size() != dims.size())
       throwInvalid("expects " + Twine(dims.size()) + " sizes as input 2, got " + Twine(sizes.size()));
     for (size_t d : {0, 1}) {

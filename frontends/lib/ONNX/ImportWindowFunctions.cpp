@@ -9,13 +9,10 @@ namespace vx::onnx {
 
 /// `factors[k] * cos(2 pi k i / period)`, summed, at the points i.
 static void setCosineWindow(NodeImporter &n, ArrayRef<double> factors) {
-  RankedTensorType sizeType = n.getTensorType(0);
   Type type = getElementType(n.context, n.getInt("output_datatype", 1), "the result");
   if (!isa<FloatType, IntegerType>(type) || type.isInteger(1))
     throwInvalid("expects 'output_datatype' to be a type of numbers, got " + describe(type));
-  if (sizeType.getRank() > 1 || (sizeType.getRank() == 1 && vx::getDim(sizeType, 0).asConstant() != 1))
-    throwInvalid("expects one number as input 0, got " + describe(sizeType));
-  DimAttr size = n.getIntegers(0).front();
+  DimAttr size = n.getInteger(0);
   if (size.asConstant() && *size.asConstant() < 0)
     throwInvalid("expects a size of at least 0, got " + Twine(*size.asConstant()));
   DimAttr period = n.getFlag("periodic", true) ? size : subDims(size, n.dim(1));

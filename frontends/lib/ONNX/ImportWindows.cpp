@@ -382,10 +382,22 @@ static void importLpPool(NodeImporter &n) {
   n.setOutput(0, n.cast(emitRootOfPowers(n, sum, p), elementOf(input)));
 }
 
+/// The dimensions of an image, as one of the two lists of sizes or an attribute says; nothing where none does.
+static std::optional<int64_t> countSpace(NodeImporter &n) {
+  for (unsigned index : {1, 2})
+    if (RankedTensorType type = n.getTensorType(index); type.getRank() == 1 && type.hasStaticShape())
+      return type.getNumElements();
+  for (StringRef name : {"strides", "dilations", "pads"})
+    if (auto list = n.getInts(name))
+      return static_cast<int64_t>(list->size()) / (name == "pads" ? 2 : 1);
+  return std::nullopt;
+}
+
 /// Adds the elements of blocks to where they stand in the image that they were taken from.
 static void importCol2Im(NodeImporter &n) {
   Value input = n.getTensor(0);
-  Dims dims = vx::getDims(typeOf(input)), image = n.getIntegers(1), block = n.getIntegers(2);
+  std::optional<int64_t> known = countSpace(n);
+  Dims dims = vx::getDims(typeOf(input)), image = n.getIntegers(1, known), block = n.getIntegers(2, known);
   size_t count = image.size();
   if (dims.size() != 3)
     throwInvalid("expects an input of 3 dimensions, got " + describe(input.getType()));

@@ -99,6 +99,20 @@ Dims NodeImporter::getIntegers(unsigned index, std::optional<int64_t> count) {
   return symbols;
 }
 
+void NodeImporter::checkIsSingle(unsigned index, StringRef what) {
+  RankedTensorType type = getTensorType(index);
+  if (type.getRank() > 1 || (type.getRank() == 1 && !mayBeEqual(vx::getDim(type, 0), dim(1))))
+    throwInvalid("expects one " + what + " as input " + Twine(index) + ", got " + describe(type));
+}
+
+DimAttr NodeImporter::getInteger(unsigned index) {
+  RankedTensorType type = getTensorType(index);
+  if (!isa<IntegerType>(type.getElementType()))
+    throwInvalid("expects one integer as input " + Twine(index) + ", got " + describe(type));
+  checkIsSingle(index, "integer");
+  return getIntegers(index, 1).front();
+}
+
 Value NodeImporter::getRunTimeIntegers(unsigned index, std::optional<int64_t> count) {
   RankedTensorType type = getTensorType(index);
   if (type.hasStaticShape())

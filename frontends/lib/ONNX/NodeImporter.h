@@ -41,6 +41,11 @@ public:
   /// The elements of a 1-D (or scalar) integer input as expressions; data is read back and bound to new symbols. With
   /// `count` a list of a length that the call decides is to have as many elements; without it there is no such list.
   Dims getIntegers(unsigned index, std::optional<int64_t> count = std::nullopt);
+  /// The one element of an integer input, which is of no dimension or of one; the call may decide that its length is 1.
+  DimAttr getInteger(unsigned index);
+  /// Refuses an input that cannot be a single number, `what` it is. Where the call decides its length, a reshape to no
+  /// dimension checks it.
+  void checkIsSingle(unsigned index, llvm::StringRef what);
   /// The same list as an i64 tensor of rank 1, where it is known at run time only.
   mlir::Value getRunTimeIntegers(unsigned index, std::optional<int64_t> count = std::nullopt);
   /// The same, of any length that the call decides.

@@ -275,7 +275,7 @@ TEST(ImportIndexing, Reasons) {
                 "expects 'reduction' to be none, add, mul, max or min, got 'mean'");
   expectInvalid(one(node("OneHot", {"a", "depth", "values"}, {"y"}), {i64({4})},
                     {integers("depth", {2}, {3, 4}), floats("values", {2}, {0, 1})}),
-                "expects one depth, got 'i64[2]'");
+                "expects one depth as input 1, got 'i64[2]'");
   expectInvalid(one(node("OneHot", {"a", "depth", "values"}, {"y"}), {i64({4})},
                     {integers("depth", {}, {3}), floats("values", {3}, {0, 1, 2})}),
                 "expects the value off and the value on, got 'f32[3]'");
@@ -442,7 +442,7 @@ TEST(ImportWindowFunctions, Reasons) {
   for (const char *op : {"BlackmanWindow", "HammingWindow", "HannWindow"}) {
     expectInvalid(one(node(op, {"a"}, {"y"}, {attribute("output_datatype", int64_t(BOOL))}), {i64({})}),
                   "expects 'output_datatype' to be a type of numbers, got 'bool'");
-    expectInvalid(one(node(op, {"a"}, {"y"}), {i64({2})}), "expects one number as input 0, got 'i64[2]'");
+    expectInvalid(one(node(op, {"a"}, {"y"}), {i64({2})}), "expects one integer as input 0, got 'i64[2]'");
     expectInvalid(one(node(op, {"size"}, {"y"}), {}, {integers("size", {}, {-1})}),
                   "expects a size of at least 0, got -1");
   }
