@@ -105,15 +105,17 @@ public:
 private:
   SecondSizes find() const {
     const CaseData::Set &set = data.sets().front();
-    if (request.mode == Mode::Static || request.mode == Mode::Symbolic || request.isPacked)
+    if (request.mode == Mode::Static || request.mode == Mode::Symbolic)
       return {SecondSizesResult::Untried};
+    if (request.isPacked)
+      return unpackSecondSizes(request.folder, request.mode, data, set);
     if (expected.areRandom(set))
       return {SecondSizesResult::Random, "an op draws numbers"};
     std::string problem;
     const std::unique_ptr<ReferenceModel> reference = importReference(model, request.folder.dataFolder(), problem);
     if (!reference)
       return {SecondSizesResult::Unknown, problem};
-    return findSecondSizes(data, request.mode, set, *reference);
+    return findSecondSizes(data, request.mode, set, *reference, /*withOthers=*/request.packInto.empty());
   }
 
   const CaseRequest &request;
@@ -181,7 +183,7 @@ static std::optional<Stopped> runDraws(const std::vector<vx::Instance> &instance
 
 static std::optional<Stopped> runOn(TargetOutcome &outcome, const CompiledCase &compiled, Mode mode,
                                     const CaseData &data, const ExpectedOutputs &expected,
-                                    SharedSecondSizes &secondSizes) try {
+                                    SharedSecondSizes &secondSizes, bool isPacked) try {
   const vx::Module module = compiled.file.empty() ? vx::Module(compiled.bytes, "model") : vx::Module(compiled.file);
   vx::InstanceOptions options;
   options.device = outcome.target;
@@ -207,6 +209,7 @@ static std::optional<Stopped> runOn(TargetOutcome &outcome, const CompiledCase &
     if (mode == Mode::Constant) // the constants are those of the first set
       break;
   }
+  outcome.second.isPacked = isPacked;
   return runSecond(call, function, secondSizes.get(), outcome.second);
 } catch (const ToolError &error) {
   return Stopped{Outcome::Unreadable, error.what()};
@@ -229,11 +232,13 @@ static void finish(const CaseRequest &request, const std::vector<std::string> &t
     if (!request.packInto.empty()) {
       packCompiled(request.packInto, request.folder.name, request.mode, target, compiled);
       outcome.outcome = Outcome::Compiled;
+      if (compiled.result == CompiledCase::Result::Done && secondSizes.get().result != SecondSizesResult::Untried)
+        packSecondSizes(request.packInto, request.folder.name, request.mode, secondSizes.get());
     }
     if (compiled.result != CompiledCase::Result::Done)
       stopped = refusal(compiled);
     else if (request.packInto.empty())
-      stopped = runOn(outcome, compiled, request.mode, data, expected, secondSizes);
+      stopped = runOn(outcome, compiled, request.mode, data, expected, secondSizes, request.isPacked);
     if (stopped) {
       outcome.outcome = stopped->outcome;
       outcome.message = std::move(stopped->message);

@@ -112,7 +112,7 @@ void ExpectedList::set(const std::string &name, Mode mode, const TargetOutcome &
   Passing &passing = targets[key];
   if (outcome.outcome != Outcome::Passed)
     passing.erase(outcome.target);
-  else if (outcome.second.result != SecondSizesResult::Untried)
+  else if (outcome.second.result != SecondSizesResult::Untried && !outcome.second.isPacked)
     passing[outcome.target] = outcome.second.compared;
   else
     passing.try_emplace(outcome.target, 0);

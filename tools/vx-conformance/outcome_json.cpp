@@ -10,7 +10,8 @@ void addSecondSizes(Json &object, const SecondSizesOutcome &second) {
                               {"message", second.message},
                               {"compared", second.compared},
                               {"refused", second.refused},
-                              {"refused_by_module", second.refusedByModule}};
+                              {"refused_by_module", second.refusedByModule},
+                              {"packed", second.isPacked}};
 }
 
 SecondSizesOutcome readSecondSizes(const Json &object) {
@@ -18,7 +19,11 @@ SecondSizesOutcome readSecondSizes(const Json &object) {
   if (found == object.end())
     return {};
   return {valueOf<SecondSizesResult>(SecondSizesNames, found->at("result").get<std::string>()).value(),
-          found->at("message"), found->at("compared"), found->at("refused"), found->at("refused_by_module")};
+          found->at("message"),
+          found->at("compared"),
+          found->at("refused"),
+          found->at("refused_by_module"),
+          found->value("packed", false)};
 }
 
 } // namespace vx::tools

@@ -7,11 +7,16 @@
 
 #include "vx/abi/module_header.h"
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 
 namespace vx::tools {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+static constexpr std::string_view SecondSuffix = ".second";
 
 static std::string fileOf(const std::string &folder, Mode mode, const std::string &target, std::string_view kind) {
   return fmt::format("{}/{}.{}.{}", folder, modeName(mode), target, kind);
@@ -45,7 +50,8 @@ void packCases(const std::vector<CaseFolder> &cases, const std::string &folder) 
     }
     // What belongs to a case: not what an earlier run has packed beside it.
     for (const fs::directory_entry &entry : fs::directory_iterator(one.path))
-      if (entry.is_directory() || (entry.path().extension() != ".vxm" && entry.path().extension() != ".unsupported"))
+      if (entry.path().extension() != SecondSuffix && (entry.is_directory() || entry.path().extension() != ".vxm") &&
+          entry.path().extension() != ".unsupported")
         fs::copy(entry.path(), packed / entry.path().filename(), fs::copy_options::recursive);
   }
 } catch (const fs::filesystem_error &error) {
@@ -63,6 +69,67 @@ void packCompiled(const std::string &folder, const std::string &name, Mode mode,
     writeFile(fileOf(packed, mode, target, "unsupported"), compiled.errors);
 }
 
+static std::string secondFolder(const std::string &folder, Mode mode) {
+  return fmt::format("{}/{}{}", folder, modeName(mode), SecondSuffix);
+}
+
+static std::string secondOutput(const std::string &second, size_t number) {
+  return fmt::format("{}/output_{}.pb", second, number);
+}
+
+void packSecondSizes(const std::string &folder, const std::string &name, Mode mode, const SecondSizes &second) {
+  const std::string packed = secondFolder(folder + "/" + name, mode);
+  Json json{{"result", SecondSizesNames[static_cast<size_t>(second.result)]}, {"message", second.message}};
+  std::error_code error;
+  fs::create_directory(packed, error); // writeFile says what is wrong
+  if (!second.calls.empty()) {
+    const SizedCall &call = second.calls.front();
+    json["sizes"] = call.sizes;
+    json["refusal"] = call.refusal;
+    json["inputs"] = Json::object();
+    for (const auto &[input, value] : call.inputs)
+      if (value.kind == VX_TENSOR)
+        json["inputs"][input] = value.tensors.front().dims;
+    json["outputs"] = Json::array();
+    for (const auto &[output, value] : call.outputs) {
+      writeFile(secondOutput(packed, json["outputs"].size()), formatTensorFile(output, value));
+      json["outputs"].push_back({{"name", output}, {"kind", static_cast<int>(value.kind)}});
+    }
+  }
+  writeFile(packed + "/call.json", json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+SecondSizes unpackSecondSizes(const CaseFolder &folder, Mode mode, const CaseData &data, const CaseData::Set &set) try {
+  const std::string packed = secondFolder(folder.path, mode), file = packed + "/call.json";
+  if (!fs::exists(file))
+    return {SecondSizesResult::Untried};
+  const std::vector<uint8_t> bytes = readFile(file);
+  const Json json = Json::parse(bytes.begin(), bytes.end());
+  SecondSizes second{valueOf<SecondSizesResult>(SecondSizesNames, json.at("result").get<std::string>()).value(),
+                     json.at("message")};
+  if (!json.contains("sizes"))
+    return second;
+  SizedCall call{json.at("sizes"), {}, {}, json.at("refusal")};
+  for (const onnx::ValueInfoProto &input : data.graph().input()) {
+    std::optional<Value> value = set.input(input.name(), CaseData::kindOf(input));
+    if (!value)
+      continue;
+    if (const auto dims = json.at("inputs").find(input.name()); dims != json.at("inputs").end())
+      if (Tensor &tensor = value->tensors.front(); tensor.dims != dims->get<std::vector<int64_t>>())
+        tensor = resized(tensor, *dims);
+    call.inputs.emplace(input.name(), std::move(*value));
+  }
+  for (size_t i = 0; i < json.at("outputs").size(); ++i) {
+    const Json &output = json["outputs"][i];
+    call.outputs.emplace(output.at("name"),
+                         readTensorFile(secondOutput(packed, i), static_cast<vx_value_kind>(output.at("kind"))));
+  }
+  second.calls.push_back(std::move(call));
+  return second;
+} catch (const Json::exception &error) {
+  throw fileError("{}/call.json: {}", secondFolder(folder.path, mode), error.what());
+}
+
 bool isPacked(const CaseFolder &folder, Mode mode, const std::string &target) {
   return fs::exists(fileOf(folder.path, mode, target, "vxm")) ||
          fs::exists(fileOf(folder.path, mode, target, "unsupported"));
@@ -70,8 +137,14 @@ bool isPacked(const CaseFolder &folder, Mode mode, const std::string &target) {
 
 uint64_t packedHash(const CaseFolder &folder, Mode mode, const std::string &target) {
   const std::string module = fileOf(folder.path, mode, target, "vxm");
-  const std::vector<uint8_t> bytes =
-      readFile(fs::exists(module) ? module : fileOf(folder.path, mode, target, "unsupported"));
+  std::vector<uint8_t> bytes = readFile(fs::exists(module) ? module : fileOf(folder.path, mode, target, "unsupported"));
+  const std::string second = secondFolder(folder.path, mode);
+  std::vector<std::string> files = {second + "/call.json"};
+  for (size_t i = 0; fs::exists(files.back()); ++i) {
+    const std::vector<uint8_t> more = readFile(files.back());
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    files.push_back(secondOutput(second, i));
+  }
   return vx_hash64(bytes.data(), bytes.size());
 }
 

@@ -3,11 +3,13 @@
 //     NAME/model.onnx, NAME/test_data_set_N/*.pb    as in the folders they are from
 //     NAME/MODE.TARGET.vxm                          what the compiler makes of it, or
 //     NAME/MODE.TARGET.unsupported                  why it makes nothing
+//     NAME/MODE.second/call.json, output_K.pb       the second sizes, and what comes of them
 #ifndef VX_TOOLS_PACKED_CASES_H
 #define VX_TOOLS_PACKED_CASES_H
 
 #include "case_compiler.h"
 #include "case_folder.h"
+#include "second_sizes.h"
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +29,14 @@ void packCompiled(const std::string &folder, const std::string &name, Mode mode,
 // Whether there is something of a mode and target in a packed case.
 bool isPacked(const CaseFolder &folder, Mode mode, const std::string &target);
 
-// A hash of the module's bytes, or of the reason. Throws a ToolError (exit 3) where there is neither file.
+// The second sizes of a case and a mode, without the calls at others. The inputs are made anew from those of `set`, so
+// the pack has the outputs alone. Throws as writeFile, and a ToolError (exit 3) for files that cannot be read. What was
+// packed without second sizes has the result Untried.
+void packSecondSizes(const std::string &folder, const std::string &name, Mode mode, const SecondSizes &second);
+SecondSizes unpackSecondSizes(const CaseFolder &folder, Mode mode, const CaseData &data, const CaseData::Set &set);
+
+// A hash of the module's bytes, or of the reason, and of the second sizes. Throws a ToolError (exit 3) where there is
+// neither file.
 uint64_t packedHash(const CaseFolder &folder, Mode mode, const std::string &target);
 
 // Throws a ToolError (exit 3) where there is neither file.

@@ -183,7 +183,8 @@ static std::vector<Sizes::List> edgesOf(const Sizes &sizes, std::vector<Group> g
   return edges;
 }
 
-SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference) {
+SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference,
+                            bool withOthers) {
   const Sizes sizes(data, mode, set, reference);
   const Sizes::List &own = sizes.ofFiles();
   if (own.empty())
@@ -212,6 +213,8 @@ SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set
     result.message += ": " + second.refusal;
   }
   result.calls.push_back(std::move(second));
+  if (!withOthers)
+    return result;
   for (const Sizes::List &edge : edgesOf(sizes, groups, other))
     result.calls.push_back(sizes.call(edge));
   return result;

@@ -30,8 +30,10 @@ struct SecondSizes {
 // Finds second sizes that the model takes, with inputs drawn from those of `set`, and what comes of them: each size of
 // the case becomes another one, equal ones an equal one, all of them one more, or as many as the model takes, one more
 // or twice as many. Beside them each size, all equal ones, and all of an input are 0, 1, and one more, which the model
-// may take or not. Throws a ToolError (exit 3) for a file that cannot be read.
-SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference);
+// may take or not; without `withOthers` there are the second sizes alone. Throws a ToolError (exit 3) for a file that
+// cannot be read.
+SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference,
+                            bool withOthers = true);
 
 // What differs first between the outputs of a call and the evaluator's; nothing when none does.
 std::optional<std::string> outputsDifference(const SizedCall &call, const std::map<std::string, Value> &got);
