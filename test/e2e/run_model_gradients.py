@@ -7,10 +7,11 @@ MODEL is digits, unet or a skeleton of test/models, or with '_qat' after it one 
 sum of the first output of floats, each element times a number of its own of either sign. Its gradients by every weight (an initializer of floats with two or
 more elements that the output depends on and that is no running statistic) are finite and of the weight's shape, not all zero unless ZERO_GRADIENTS says why,
 the same with 1, 2 and 8 threads, and for each weight along a random direction of that weight alone within TOLERANCE of differences in f64, with each of two
-steps that are chosen before. Where the two differ by more than ERROR nothing was measured, which fails, too. The direction does not come from the gradients: it is
-the one of several in which ONNX Runtime's output changes most. Of what rounds to integers and back the differences are those of the same network with the rounding
-replaced by identity, and the gradients are those by the input as well. With --mutants each gradient is also changed as MUTANTS says, which must be found. Exit code:
-0 all passed, 1 some failed, among them a device of those asked for that is not there.
+steps, one to each side, that are chosen before. Where the two differ by more than ERROR nothing was measured, which fails, too. The direction does not come from
+the gradients: it is the one of several in which ONNX Runtime's output in f32 changes most. Of what rounds to integers and back the differences are those of the same
+network with the rounding replaced by identity, and the gradients are those by the input as well. With --mutants each gradient is also changed as MUTANTS says,
+which must be found, and functions of one number are measured, of which some cannot be. Exit code: 0 all passed, 1 some failed, among them a device of those
+asked for that is not there.
 """
 import argparse
 import functools
@@ -37,6 +38,7 @@ CHANGES = (2.0**-31, 2.0**-35)
 ERROR = TOLERANCE / 10  # what differences with the two steps may be apart
 SAME = 1e-3  # how far the network of f64 may be from that of f32, of the largest number of its output
 LARGEST_STEP = 0.25  # of the root mean square of a weight
+SLOPE_STEP = 2.0**-5  # the same, of what f32 tells of a direction before
 WEIGHTED = "weighted"  # the output whose elements' sum is differentiated
 SCALE_OF_ZEROS = 0.01  # what the root mean square of a weight counts as that has none
 SIZES = {"digits": {"batch": 3}, "mlp": {"batch": 3}, "unet": {"batch": 1, "height": 32, "width": 48}}
@@ -194,29 +196,34 @@ class Network:
         self.size = float(abs(wide).sum())
         self.apart = float(abs(same - wide).max() / abs(wide).max())
 
-    def derivative(self, point, weight, direction, step):
-        """Along a direction of a weight, by differences."""
+    @functools.cache
+    def sum_here(self, point):
+        """In f64, with no weight moved."""
         session, given = self.points[point]
+        return float(session.run([self.output], given)[0].sum())
 
-        def at(sign):
-            return float(session.run([self.output], {**given, weight: self.wide_weights[weight] + sign * step * direction})[0].sum())
+    @functools.cached_property
+    def narrow_sum_here(self):
+        return self.narrow.run([self.output], self.given)[0].sum(dtype=np.float64)
 
-        return (at(1) - at(-1)) / (2 * step)
+    def derivative(self, point, weight, direction, step):
+        """Along a direction of a weight, by the difference between here and a step, which may be negative."""
+        session, given = self.points[point]
+        there = session.run([self.output], {**given, weight: self.wide_weights[weight] + step * direction})[0]
+        return (float(there.sum()) - self.sum_here(point)) / step
 
     def slope(self, weight, direction):
-        """About how much the output changes, for a choice of steps."""
-        ends = [self.narrow.run([self.output], {**self.given, weight: self.weights[weight] + np.float32(sign * 2.0**-6) * direction})[0].sum(dtype=np.float64) for sign in (1, -1)]
-        return abs(float(ends[0] - ends[1])) * 2.0**5
+        """About how much the output changes, for a choice of a direction and of steps."""
+        there = self.narrow.run([self.output], {**self.given, weight: self.weights[weight] + np.float32(SLOPE_STEP) * direction})[0]
+        return abs(float(there.sum(dtype=np.float64) - self.narrow_sum_here)) / SLOPE_STEP
 
 
 class Differences:
-    """What ONNX Runtime gives along one direction of a weight. Of other points than the first it is computed when it is asked for."""
+    """What ONNX Runtime gives along one direction of a weight: two steps, one to each side, so that a kink here is seen as well. Each is computed when it is asked for."""
 
-    def __init__(self, network, weight, direction):
+    def __init__(self, network, weight, direction, slope):
         self.network, self.weight, self.direction = network, weight, direction
-        slope = network.slope(weight, direction)
-        self.steps = [min(LARGEST_STEP, change * network.size / max(slope, 1e-30)) for change in CHANGES]
-        self.largest = abs(self.first)
+        self.steps = [sign * min(LARGEST_STEP, change * network.size / max(slope, 1e-30)) for sign, change in zip((1, -1), CHANGES)]
 
     @functools.cached_property
     def first(self):
@@ -232,14 +239,14 @@ class Differences:
 
     def problem(self, gradient):
         """None, or what is wrong of a gradient: it is to be within TOLERANCE of the first point, or of the range of all points."""
-        got = float(np.vdot(gradient.astype(np.float64), self.direction))
-        if not abs(self.first - self.again) <= ERROR * self.largest:
+        got, largest = float(np.vdot(gradient.astype(np.float64), self.direction)), abs(self.first)
+        if not abs(self.first - self.again) <= ERROR * largest:
             return f"is not measurable: differences with two steps are {self.first:.8g} and {self.again:.8g}"
-        tolerance = TOLERANCE * max(abs(got), self.largest)
+        tolerance = TOLERANCE * max(abs(got), largest)
         if abs(got - self.first) <= tolerance:
             return None
         low, high = min(self.near), max(self.near)
-        if not high - low <= SPREAD * self.largest:
+        if not high - low <= SPREAD * largest:
             return f"is not measurable: differences at points that are to be alike are {', '.join(f'{want:.6g}' for want in self.near)}"
         if low - tolerance <= got <= high + tolerance:
             return None
@@ -247,10 +254,16 @@ class Differences:
 
 
 def differences_of(network, weight, random):
-    """Of several random directions the one along which the output changes most."""
+    """Of several random directions the one along which the output in f32 changes most."""
     array = network.weights[weight]
-    directions = [np.float32(rms(array) or SCALE_OF_ZEROS) * random.standard_normal(array.shape, np.float32) for _ in range(DIRECTIONS)]
-    return max((Differences(network, weight, direction) for direction in directions), key=lambda each: each.largest)
+    size = np.float32(rms(array) or SCALE_OF_ZEROS)
+    slope, direction = 0.0, None
+    for _ in range(DIRECTIONS):
+        another = size * random.standard_normal(array.shape, np.float32)
+        new = network.slope(weight, another)
+        if direction is None or new > slope:
+            slope, direction = new, another
+    return Differences(network, weight, direction, slope)
 
 
 def compare_directions(bench, name, network, gradients, mutants):
@@ -267,6 +280,36 @@ def compare_directions(bench, name, network, gradients, mutants):
         bench.check(f"{name}, each of {len(mutants) * len(gradients)} changed gradients is found", not missed, missed)
 
 
+class Curve:
+    """In the place of a Network: a weight of one number, and a function of it at each point."""
+
+    def __init__(self, *functions):
+        self.points, self.size, self.weights, self.directions = functions, 1.0, {"w": np.ones(1, np.float32)}, []
+
+    def slope(self, weight, direction):
+        self.directions.append(direction)
+        return abs(float(direction[0]))
+
+    def derivative(self, point, weight, direction, step):
+        return (self.points[point](step) - self.points[point](0)) / step
+
+
+def check_measures(bench):
+    """What cannot be measured is said, and what can is not."""
+    line, steep = lambda t: 0.5 * t, lambda t: 0.65 * t
+    cases = {"a kink here": ([lambda t: max(0.0, t)], 1.0, "two steps"), "a kink between the two steps": ([lambda t: t + max(0.0, t - 2.0**-33)], 1.5, "two steps"),
+             "a bend": ([lambda t: t + 2.0**26 * t * t], 1.0, "two steps"), "points that are not alike": ([line, steep], 0.7, "are to be alike"),
+             "a gradient beyond the points": ([line, lambda t: 0.55 * t], 0.58, "the gradient gives"), "a line": ([line], 0.5, None),
+             "a gradient between the points": ([line, lambda t: 0.55 * t], 0.53, None)}
+    for title, (functions, gradient, want) in cases.items():
+        got = Differences(Curve(*functions), "w", np.ones(1), 1.0).problem(np.array([gradient]))
+        bench.check(f"the measure of {title}", got is None if want is None else want in str(got), f"got {got!r}, want {want!r}")
+    for seed in range(DIRECTIONS):
+        curve = Curve(line)
+        got, want = differences_of(curve, "w", np.random.default_rng(seed)).direction, max(curve.directions, key=abs)
+        bench.check(f"the steepest of {DIRECTIONS} directions, seed {seed}", got == want and len(curve.directions) == DIRECTIONS, f"got {got} of {curve.directions}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="+", choices=[name + end for name in [*NETWORKS, *ROUNDED, *SIZES] for end in ("", QAT)])
@@ -277,6 +320,10 @@ def main():
     options = parser.parse_args()
     devices = required_devices(options.bin, options.device)
     failed = passed = 0
+    if options.mutants:
+        bench = Bench(options.bin, "", devices)
+        check_measures(bench)
+        failed, passed = bench.failed, bench.passed
     for model in options.models:
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(options.bin, folder, devices, options.source)

@@ -2,7 +2,7 @@
 import itertools
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 # Of Abramowitz and Stegun, 7.1.26: erf x is sign(x) (1 - e^(-x x) t (a1 + t (a2 + ...))) with t = 1 / (1 + p |x|), within 1.5e-7. Its derivatives are as good.
 ERF_P, ERF_A = 0.3275911, (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
@@ -126,6 +126,20 @@ class WideOps:
         share = self.emit("Add", self.erf(self.emit("Mul", x, self.number(0.5**0.5))), self.number(1))
         self.emit("Mul", self.emit("Mul", x, self.number(0.5)), share, output=node.output[0])
 
+    def dequantize(self, node, given):
+        """Of integers that are weights: what rounds numbers is gone by now."""
+        x, scale, *zero = node.input
+        rank = len(self.shapes[x])
+        assert not given.get("block_size"), given
+
+        def spread(name):
+            return self.reshape(name, *(-1 if d == given.get("axis", 1) % rank else 1 for d in range(rank))) if self.shapes[name] else name
+
+        numbers = self.emit("Cast", x, to=TensorProto.DOUBLE)
+        if zero and zero[0]:
+            numbers = self.emit("Sub", numbers, self.emit("Cast", spread(zero[0]), to=TensorProto.DOUBLE))
+        self.emit("Mul", numbers, spread(scale), output=node.output[0])
+
     def parts(self, x, count, axis):
         """Equal parts of an axis."""
         names = [self.name() for _ in range(count)]
@@ -178,6 +192,7 @@ RULES = {
     "AveragePool": WideOps.mean_of_windows,
     "Conv": WideOps.convolution,
     "ConvTranspose": WideOps.transposed_convolution,
+    "DequantizeLinear": WideOps.dequantize,
     "Erf": lambda ops, node, given: ops.erf(node.input[0], node.output[0]),
     "Gelu": WideOps.gelu,
     "GRU": lambda ops, node, given: ops.recurrence(node, given, WideOps.gru_step, (5,)),
