@@ -5,6 +5,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 CLIPPED = 0.8  # of the largest magnitude: some numbers lie beyond what the integers hold
+WATCHED = "watched"
 LEVELS = {np.dtype(np.int8): (-128, 127), np.dtype(np.uint8): (0, 255)}
 
 
@@ -77,24 +78,68 @@ def quantized(model, inputs, folder):
     return result
 
 
-def without_rounding(model, inputs, folder):
-    """The model with each rounding replaced by what it is at these inputs: the quotient by the scale, kept between the bounds, and a constant.
-
-    Both give the same at these inputs. There this one's derivatives are the gradients that pass rounding as if it were not there."""
+def round_trips(model):
+    """By what it gives, each pair of nodes that rounds to integers and back."""
     makers = {name: node for node in model.graph.node for name in node.output}
+    return {node.output[0]: (makers[node.input[0]], node) for node in model.graph.node
+            if node.op_type == "DequantizeLinear" and node.input[0] in makers and makers[node.input[0]].op_type == "QuantizeLinear"}
+
+
+def watched(model, output, inputs, folder):
+    """The model with one more output, WATCHED, whose elements have the sum of those of `output`, and, by what each round trip gives, a name and zeros.
+
+    These are further inputs. The gradient by one is what its round trip gives, where the gradient is computed: another function rounds where it fuses."""
+    names = list(round_trips(model))
+    shapes = {name: array.shape for name, array in run_plainly(with_outputs(model, names), names, inputs, folder).items()}
+    dims = {value.name: value.type.tensor_type.shape.dim for value in onnx.shape_inference.infer_shapes(model).graph.value_info}
+    more, parts = copied(model), []
+    for name in [output, *names]:
+        part = name
+        if name != output:
+            symbols = [dim.dim_param or size for dim, size in zip(dims.get(name, ()), shapes[name])] or list(shapes[name])
+            more.graph.input.append(helper.make_tensor_value_info(f"{name}/watch", onnx.TensorProto.FLOAT, symbols))
+            part = f"{name}/watched"
+            more.graph.node.append(helper.make_node("Mul", [name, f"{name}/watch"], [part], name=part))
+        parts.append(f"{name}/row")
+        more.graph.node.append(helper.make_node("Reshape", [part, f"{WATCHED}/shape"], [parts[-1]], name=parts[-1]))
+    more.graph.initializer.append(numpy_helper.from_array(np.array([-1], np.int64), f"{WATCHED}/shape"))
+    more.graph.node.append(helper.make_node("Concat", parts, [WATCHED], name=WATCHED, axis=0))
+    more.graph.output.append(helper.make_tensor_value_info(WATCHED, onnx.TensorProto.FLOAT, [None]))
+    return more, {name: (f"{name}/watch", np.zeros(shapes[name], np.float32)) for name in names}
+
+
+def without_rounding(model, inputs, given, folder):
+    """The model with each round trip replaced by what it is at these inputs: the quotient by the scale, kept between the bounds, and a constant. And how far
+    from a number the integer lies at most that it was rounded to.
+
+    `given` is what each round trip gives. Both models give that at these inputs. There this one's derivatives are the gradients that pass rounding as if it were
+    not there. Of numbers that were rounded many are equal: of those MaxPool takes the first."""
+    pairs = round_trips(model)
     weights = arrays_of(model.graph)
-    pairs = {node.output[0]: (makers[node.input[0]], node) for node in model.graph.node
-             if node.op_type == "DequantizeLinear" and node.input[0] in makers and makers[node.input[0]].op_type == "QuantizeLinear"}
-    names = sorted({name for quantize, _ in pairs.values() for name in (quantize.input[0], quantize.output[0])})
-    numbers = weights | run_plainly(with_outputs(model, [name for name in names if name not in weights]), [name for name in names if name not in weights], inputs, folder)
-    nodes, made = [], []
+    rounded = copied(model)
+    del rounded.graph.node[:]
+    rounded.graph.node.extend(node for node in model.graph.node if node.output[0] not in pairs)
+    rounded.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in given.items())
+    pools = {node.output[0]: f"{node.output[0]}/places" for node in rounded.graph.node if node.op_type == "MaxPool" and node.input[0] in pairs}
+    for node in rounded.graph.node:
+        if node.output[0] in pools:
+            node.output.append(pools[node.output[0]])
+    names = sorted({quantize.input[0] for quantize, _ in pairs.values()} - {*weights}) + list(pools.values())
+    numbers = weights | run_plainly(with_outputs(rounded, names), names, inputs, folder)
+    nodes, made, farthest = [], [], 0.0
     for node in model.graph.node:
         if node.op_type == "QuantizeLinear":
             continue
-        if node.output[0] not in pairs:
+        own = node.output[0]
+        if own in pools:
+            made += [numpy_helper.from_array(numbers[pools[own]], pools[own]), numpy_helper.from_array(np.array([-1], np.int64), f"{own}/row")]
+            nodes += [helper.make_node("Reshape", [node.input[0], f"{own}/row"], [f"{own}/flat"]), helper.make_node("Gather", [f"{own}/flat", pools[own]], [own])]
+            continue
+        if own not in pairs:
             nodes.append(node)
             continue
-        quantize, own = pairs[node.output[0]][0], node.output[0]
+        quantize = pairs[own][0]
+        assert list(quantize.input[1:]) == list(node.input[1:]), f"'{own}' has another scale than what it is made of"
         source, scale = quantize.input[0], quantize.input[1]
         axis = next((a.i for a in quantize.attribute if a.name == "axis"), 1)
         rank = numbers[source].ndim
@@ -105,7 +150,8 @@ def without_rounding(model, inputs, folder):
         zero = spread(weights[quantize.input[2]])
         low, high = (np.float32(level) - zero.astype(np.float32) for level in LEVELS[zero.dtype])
         near = np.clip(numbers[source] / spread(weights[scale]), low - np.float32(0.5), high + np.float32(0.5))
-        rest = numbers[quantize.output[0]].astype(np.float32) - zero.astype(np.float32) - near
+        rest = np.rint(given[own] / spread(weights[scale])) - near
+        farthest = max(farthest, float(abs(rest).max()))
         made.extend(numpy_helper.from_array(np.asarray(array), f"{own}/{what}") for what, array in (
             ("low", low - np.float32(0.5)), ("high", high + np.float32(0.5)), ("rest", rest), ("shape", np.array(spread(weights[scale]).shape, np.int64))))
         nodes += [helper.make_node("Reshape", [scale, f"{own}/shape"], [f"{own}/scale"]), helper.make_node("Div", [source, f"{own}/scale"], [f"{own}/quotient"]),
@@ -115,4 +161,4 @@ def without_rounding(model, inputs, folder):
     del result.graph.node[:]
     result.graph.node.extend(nodes)
     result.graph.initializer.extend(made)
-    return result
+    return result, farthest
