@@ -102,6 +102,7 @@ def open_session(model, weights, folder):
     model.graph.input.extend(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in opened if tensor.name not in known)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # threads that wait took as much time as those that computed
     options.log_severity_level = 4
     quantization.save(model, f"{folder}/open.onnx")
     return onnxruntime.InferenceSession(f"{folder}/open.onnx", options, providers=["CPUExecutionProvider"])
