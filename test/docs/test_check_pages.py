@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""What check_pages.py must not let pass, each planted in the text of one page or source: test_check_pages.py SOURCE"""
+import sys
+
+import check_pages
+from pages import Tree
+
+# Of each check: the file, a text in it, another text in its place, and a part of a line that the check then prints.
+PLANTS = {
+    "links": [("docs/glossary.md", "(phases.md)", "(phase.md)", "there is no file 'docs/phase.md'"),
+              ("docs/glossary.md", "(training.md#checkpoints)", "(training.md#checkpoint)", "docs/training.md has no heading '#checkpoint'")],
+    "glossary": [("docs/glossary.md", "### arena\n", "### zone\n", "expected 'asset' before 'zone'"),
+                 ("docs/glossary.md", "### arena\n", "### arenaceous\n", "'arenaceous': no other page uses it"),
+                 ("docs/glossary.md", "### instance\n", "### instances\n", "expected an entry 'instance', which is of vx.h"),
+                 ("docs/glossary.md", "### fused\n", "### fuse\n", "expected an entry 'fused', which is of the table of docs/phases.md"),
+                 ("docs/glossary.md", "### shadow\n", "### shadows\n", "expected an entry 'shadow', which is of vx_variable_role"),
+                 ("docs/glossary.md", "See [phases](phases.md).", "", "expected a link to the page that explains it"),
+                 ("docs/glossary.md", "### gate\n\n", "### gate\n\nOne. Two. ", "'gate': expected one or two sentences, got 3")],
+}
+
+
+def main():
+    root, failed, passed = sys.argv[1], 0, 0
+    for name, check in check_pages.CHECKS.items():
+        if name not in PLANTS:
+            print(f"FAIL {name}: no fault is planted for it")
+            failed += 1
+        for path, old, new, expected in PLANTS.get(name, []):
+            text = Tree(root).read(path)
+            got = list(check(Tree(root, {path: text.replace(old, new, 1)}))) if old in text else [f"'{old}' is not in {path}"]
+            is_right = old in text and any(expected in line for line in got)
+            passed, failed = passed + is_right, failed + (not is_right)
+            if not is_right:
+                print(f"FAIL {name}: expected '{expected}' with '{new}' in {path}, got:\n  " + "\n  ".join(got or ["nothing"]))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
