@@ -62,6 +62,76 @@ def check_glossary(tree):
         if name not in entries:
             yield f"{page}: expected an entry '{name}', which is of {source}"
 
+def environment_of_server(tree):
+    """The variables that stand for keys of the configuration: {variable: key}."""
+    path = "runtime/lib/serve/configuration_keys.cpp"
+    text = tree.read(path)
+    table = re.search(r"const ConfigurationKey keys\[\] = \{(.*?)\n\};", text, re.S)[1]
+    special = dict(re.findall(r'name == "(\w+)"\)\s+return "(VX_\w+)"', text))
+    found = {}
+    for group, name in re.findall(r'\{\{"([\w.]*)",\s*"(\w+)",', table):
+        key = f"{group}.{name}" if group else name
+        found[special.get(key, "VX_" + key.replace(".", "__").upper())] = key
+    return found
+
+
+def environment_of_product(tree):
+    """{variable: the file that reads it}."""
+    found = {}
+    for path, text in tree.sources():
+        names = re.findall(r'\bgetenv\(\s*"(\w+)"', text) + re.findall(r"environ(?:\.get\(|\[)[\"'](\w+)", text) + re.findall(r'LibraryNames[^;]*?"(VX_\w+)"', text)
+        if re.search(r"\bgetenv\((?!\s*\")", text):  # of a list in the same file
+            names += re.findall(r'"([A-Z][A-Z0-9_]{2,})"', text)
+        if "environ" in text and "runtime/lib/serve" in path:
+            names += re.findall(r'\bvariable\("(\w+)"\)', text) + re.findall(r'Kind::environment, "(\w+)"', text)
+        found.update({name: path for name in names})
+    return found | {name: "runtime/lib/serve/configuration_keys.cpp" for name in environment_of_server(tree)}
+
+
+def environment_of_tests(tree):
+    found = {}
+    for path, text in tree.sources(("scripts", "test"), (".cpp", ".h", ".c", ".py", ".txt", ".cmake")):
+        if path.startswith("test/docs/"):
+            continue
+        names = re.findall(r'\bgetenv\("(\w+)"', text) + re.findall(r"environ(?:\.get\(|\[)[\"'](VX_\w+)", text) + re.findall(r"ENV\{(\w+)\}", text)
+        if path.startswith("scripts/"):
+            names += re.findall(r"\$\{((?:VX_\w+|CI)):?-", text)
+        found.update({name: path for name in names})
+    return found
+
+
+def check_environment(tree):
+    """The page has the variables that are read, and no others; a server knows those of the product."""
+    page = "docs/environment.md"
+    parts = sections(tree.read(page), 2)
+    named = {heading: {row[0].strip("`"): row for row in rows(text)} for heading, text in parts.items()}
+    product, tests = environment_of_product(tree), environment_of_tests(tree)
+    of_tests = named.pop("Tests and scripts", {})
+    of_product = {name: row for table in named.values() for name, row in table.items()}
+    for name, path in sorted(product.items()):
+        if name not in of_product:
+            yield f"{page}: '{name}' is missing, which {path} reads"
+    for name, path in sorted(tests.items()):
+        if name not in of_tests and name not in of_product:
+            yield f"{page}: '{name}' is missing among those of tests and scripts, which {path} reads"
+    for name in sorted(of_product):
+        if name not in product:
+            yield f"{page}: '{name}': nothing reads it"
+    for name in sorted(of_tests):
+        if name not in tests:
+            yield f"{page}: '{name}': no test or script reads it"
+    for name in set(re.findall(r"`(VX_[A-Z0-9_]+[A-Z0-9])`", tree.read(page))) - set(of_product) - set(of_tests):
+        yield f"{page}: '{name}' stands in no table"
+    serving = {row[5].strip("`"): row[1] or "none" for row in rows(tree.read("docs/serving.md")) if len(row) == 6}
+    for name, key in environment_of_server(tree).items():
+        row = of_product.get(name)
+        if row and len(row) == 4 and row[2] != serving[name]:
+            yield f"{page}: '{name}': expected the default {serving[name]}, got {row[2]}"
+    known = set(re.findall(r'"(VX_\w+)"', tree.read("runtime/lib/serve/known_variables.h"))) | set(environment_of_server(tree)) | {"VX_CONFIG", "VX_SERVER__MODEL"}
+    for name in sorted(set(product) - known):
+        if name.startswith("VX_"):
+            yield f"runtime/lib/serve/known_variables.h: '{name}' is missing: a server would warn of it"
+
 
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}
 

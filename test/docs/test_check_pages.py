@@ -16,6 +16,16 @@ PLANTS = {
                  ("docs/glossary.md", "### shadow\n", "### shadows\n", "expected an entry 'shadow', which is of vx_variable_role"),
                  ("docs/glossary.md", "See [phases](phases.md).", "", "expected a link to the page that explains it"),
                  ("docs/glossary.md", "### gate\n\n", "### gate\n\nOne. Two. ", "'gate': expected one or two sentences, got 3")],
+    "environment": [("docs/environment.md", "| `VX_CACHE` |", "| `VX_CASH` |", "'VX_CACHE' is missing, which"), ("docs/environment.md", "| `VX_CACHE` |", "| `VX_CASH` |", "'VX_CASH': nothing reads it"),
+                    ("docs/environment.md", "A server has a file", "`VX_ORDER` has a file", "'VX_ORDER' stands in no table"),
+                    ("docs/environment.md", "| `VX_UNMAP_FROM` |", "| `VX_MAP_FROM` |", "'VX_UNMAP_FROM' is missing among those of tests and scripts"),
+                    ("docs/environment.md", "| `VX_UNMAP_FROM` |", "| `VX_MAP_FROM` |", "'VX_MAP_FROM': no test or script reads it"),
+                    ("docs/environment.md", "| number | `8080` |", "| number | `8081` |", "'VX_SERVER__PORT': expected the default `8080`, got `8081`"),
+                    ("runtime/lib/drivers/cuda/cuda_driver.h", '"VX_CUDA_LIBRARY"', '"VX_CUDA_DRIVER"', "'VX_CUDA_DRIVER' is missing, which runtime/lib/drivers/cuda/cuda_driver.h reads"),
+                    ("runtime/lib/serve/configuration_keys.cpp", '"server", "port"', '"server", "porto"', "'VX_SERVER__PORTO' is missing"),
+                    ("runtime/lib/serve/known_variables.h", '"VX_API_KEY"', '"VX_API_KEYS"', "'VX_API_KEY' is missing: a server would warn"),
+                    ("tools/command-line/kernel_cache_folder.cpp", '"VX_CACHE"', '"VX_KERNELS"', "'VX_KERNELS' is missing"),
+                    ("scripts/fuzz", "VX_BUILD_DIR:-", "VX_BUILT:-", "'VX_BUILT' is missing among those of tests and scripts")],
 }
 
 
