@@ -133,6 +133,56 @@ def check_environment(tree):
             yield f"runtime/lib/serve/known_variables.h: '{name}' is missing: a server would warn of it"
 
 
+def codes_of_errors(tree):
+    """{heading of docs/errors.md: {the first cells of a row: the file that says so}}."""
+    path = "runtime/include/vx/runtime/vx.h"
+    codes = re.search(r"typedef enum vx_code \{(.*?)\} vx_code;", tree.read(path), re.S)[1]
+    tools = "tools/command-line/command_line.cpp"
+    exits, pending = {}, []
+    number = {"Done": 0, **{name: int(value) for name, value in re.findall(r"(\w+) = (\d)", tree.read("tools/command-line/tool_error.h"))}}
+    body = re.search(r"static ExitCode exitCodeOf\(vx_code code\) \{(.*?)\n\}", tree.read(tools), re.S)[1]
+    for name, given in re.findall(r"case (VX_\w+):|(return ExitCode::\w+|break);", body):
+        if name:
+            pending.append(name)
+        else:
+            exits.update({code: number.get(given.rpartition(":")[2], number["Failed"]) for code in pending})
+            pending = []
+    found = {"The runtime": {(name, value, str(exits.get(name, "?"))): path for name, value in re.findall(r"(VX_\w+) = (\d+)", codes)}}
+    path = "runtime/lib/hal/driver.cpp"
+    found["Refusals of a device"] = {(name,): path for name in re.findall(r'return "(\w+)";', tree.read(path)) if name not in ("none", "unknown")}
+    path = "compiler/include/vx/compiler/vxc.h"
+    found["The compiler"] = {(name, value): path for name, value in re.findall(r"(VXC_\w+) = (\d+)", re.search(r"typedef enum vxc_result \{(.*?)\}", tree.read(path), re.S)[1])}
+    found["Exit codes of the tools"] = {(value,): tools for value in re.findall(r"^  (\d)  ", re.search(r'ExitCodes = R"\((.*?)\)"', tree.read(tools), re.S)[1], re.M)}
+    found["Exceptions in C++ and Python"] = {}
+    for library in ("train", "serve"):
+        path = f"runtime/include/vx/{library}/error.hpp"
+        kinds = re.search(r"enum class Kind \{(.*?)\}", tree.read(path), re.S)[1]
+        found["Exceptions in C++ and Python"].update({(name,): path for name in re.findall(r"^\s+(\w+),? +//", kinds, re.M)})
+    path = "runtime/lib/serve/service_error.cpp"
+    text = tree.read(path)
+    words = dict(re.findall(r'constexpr std::string_view (\w+) = "(\w+)";', text))
+    found["HTTP"] = {(status, name, words.get(kind, kind.strip('"'))): path for name, status, kind in re.findall(r'Row\{ErrorCode::\w+, "(\w+)", (\d+), ("?\w+"?)\}', text)}
+    return found
+
+
+def check_errors(tree):
+    """The page has each code with its number, its exit code or status, and no others."""
+    page = "docs/errors.md"
+    parts = sections(tree.read(page), 2)
+    for heading, codes in codes_of_errors(tree).items():
+        table = [[cell.strip("`") for cell in row] for row in rows(parts.get(heading, ""))]
+        got = [(row[0], row[1], row[-1]) if heading == "The runtime" else tuple(row[:len(next(iter(codes)))]) for row in table]
+        for code, path in codes.items():
+            if code not in got:
+                yield f"{page}: {heading}: {' '.join(code)} is missing, which {path} has"
+        for code in got:
+            if code not in codes:
+                yield f"{page}: {heading}: {' '.join(code)}: no source has it"
+        for row in table:
+            if any(not cell for cell in row):
+                yield f"{page}: {heading}: {row[0]}: expected a cause and a remedy"
+
+
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}
 
 

@@ -26,6 +26,15 @@ PLANTS = {
                     ("runtime/lib/serve/known_variables.h", '"VX_API_KEY"', '"VX_API_KEYS"', "'VX_API_KEY' is missing: a server would warn"),
                     ("tools/command-line/kernel_cache_folder.cpp", '"VX_CACHE"', '"VX_KERNELS"', "'VX_KERNELS' is missing"),
                     ("scripts/fuzz", "VX_BUILD_DIR:-", "VX_BUILT:-", "'VX_BUILT' is missing among those of tests and scripts")],
+    "errors": [("docs/errors.md", "| `VX_FAULT` | 7 |", "| `VX_FAULT` | 17 |", "The runtime: VX_FAULT 7 1 is missing"), ("docs/errors.md", "| `VX_FAULT` | 7 |", "| `VX_FALSE` | 7 |", "VX_FALSE 7 1: no source has it"),
+               ("runtime/include/vx/runtime/vx.h", "VX_TIMED_OUT = 12", "VX_TIMED_OUT = 12, VX_TIRED = 13", "VX_TIRED 13 ? is missing"),
+               ("tools/command-line/command_line.cpp", "case VX_FAULT:", "case VX_FAULT: return ExitCode::BadInput;", "VX_FAULT 7 3 is missing"),
+               ("runtime/lib/hal/driver.cpp", 'return "no_code"', 'return "codeless"', "Refusals of a device: codeless is missing"),
+               ("compiler/include/vx/compiler/vxc.h", "VXC_CANCELLED = 5", "VXC_CANCELLED = 6", "The compiler: VXC_CANCELLED 6 is missing"),
+               ("tools/command-line/command_line.cpp", "  4  no device", "  5  no device", "Exit codes of the tools: 5 is missing"),
+               ("runtime/include/vx/train/error.hpp", "data,     //", "file,     //", "Exceptions in C++ and Python: file is missing"),
+               ("runtime/lib/serve/service_error.cpp", '"queue_full", 429', '"queue_full", 503', "HTTP: 503 queue_full rate_limit_error is missing"),
+               ("docs/errors.md", "| Read the server's log at the request's id. |", "| |", "expected a cause and a remedy")],
 }
 
 

@@ -499,8 +499,8 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
  *   {"version":1,"wanted":"auto","order":["cuda","rocm","vulkan","cpu"],"no_fallback":false,
  *    "taken":{"backend":"cpu","device":"cpu:0","name":"...","target":"cpu","variant":"x86-64-v3","threads":2},
  *    "refused":[{"device":"cuda","code":"no_driver","reason":"this runtime has no cuda driver"}, ...]}
- * `taken` is null in a status report. The codes: no_driver, no_library, no_device, no_such_device, no_code, no_variant,
- * device_failed. no_code is of a device that is there: for what the module has no code for, this call looks.
+ * `taken` is null in a status report. The codes: no_driver, no_library, no_device, no_such_device, software, no_code,
+ * no_variant, device_failed. no_code is of a device that is there: for what the module has no code for, this call looks.
  *
  * \param out_report  The caller's string. The text form has one line per fact and ends with a line feed.
  * Thread-safe; the report never changes. */
