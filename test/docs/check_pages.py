@@ -4,6 +4,7 @@
 Each check is a function below, by its name. It gives one line for each thing that is wrong. Exit code: 0 none, 1 some.
 """
 import argparse
+import functools
 import os
 import re
 import sys
@@ -75,29 +76,34 @@ def environment_of_server(tree):
     return found
 
 
+@functools.cache
+def environment_of_source(path, text):
+    """The variables that a file of the product reads."""
+    if "env" not in text and "LibraryNames" not in text:
+        return []
+    names = re.findall(r'\bgetenv\(\s*"(\w+)"', text) + re.findall(r"environ(?:\.get\(|\[)[\"'](\w+)", text) + re.findall(r'LibraryNames[^;]*?"(VX_\w+)"', text)
+    if re.search(r"\bgetenv\((?!\s*\")", text):  # of a list in the same file
+        names += re.findall(r'"([A-Z][A-Z0-9_]{2,})"', text)
+    if "environ" in text and "runtime/lib/serve" in path:
+        names += re.findall(r'\bvariable\("(\w+)"\)', text) + re.findall(r'Kind::environment, "(\w+)"', text)
+    return names
+
+
+@functools.cache
+def environment_of_test(path, text):
+    names = re.findall(r'\bgetenv\("(\w+)"', text) + re.findall(r"environ(?:\.get\(|\[)[\"'](VX_\w+)", text) + re.findall(r"ENV\{(\w+)\}", text)
+    return names + (re.findall(r"\$\{((?:VX_\w+|CI)):?-", text) if path.startswith("scripts/") else [])
+
+
 def environment_of_product(tree):
     """{variable: the file that reads it}."""
-    found = {}
-    for path, text in tree.sources():
-        names = re.findall(r'\bgetenv\(\s*"(\w+)"', text) + re.findall(r"environ(?:\.get\(|\[)[\"'](\w+)", text) + re.findall(r'LibraryNames[^;]*?"(VX_\w+)"', text)
-        if re.search(r"\bgetenv\((?!\s*\")", text):  # of a list in the same file
-            names += re.findall(r'"([A-Z][A-Z0-9_]{2,})"', text)
-        if "environ" in text and "runtime/lib/serve" in path:
-            names += re.findall(r'\bvariable\("(\w+)"\)', text) + re.findall(r'Kind::environment, "(\w+)"', text)
-        found.update({name: path for name in names})
+    found = {name: path for path, text in tree.sources() for name in environment_of_source(path, text)}
     return found | {name: "runtime/lib/serve/configuration_keys.cpp" for name in environment_of_server(tree)}
 
 
 def environment_of_tests(tree):
-    found = {}
-    for path, text in tree.sources(("scripts", "test"), (".cpp", ".h", ".c", ".py", ".txt", ".cmake")):
-        if path.startswith("test/docs/"):
-            continue
-        names = re.findall(r'\bgetenv\("(\w+)"', text) + re.findall(r"environ(?:\.get\(|\[)[\"'](VX_\w+)", text) + re.findall(r"ENV\{(\w+)\}", text)
-        if path.startswith("scripts/"):
-            names += re.findall(r"\$\{((?:VX_\w+|CI)):?-", text)
-        found.update({name: path for name in names})
-    return found
+    sources = tree.sources(("scripts", "test"), (".cpp", ".h", ".c", ".py", ".txt", ".cmake"))
+    return {name: path for path, text in sources if not path.startswith("test/docs/") for name in environment_of_test(path, text)}
 
 
 def check_environment(tree):
@@ -181,6 +187,42 @@ def check_errors(tree):
         for row in table:
             if any(not cell for cell in row):
                 yield f"{page}: {heading}: {row[0]}: expected a cause and a remedy"
+
+
+@functools.cache
+def literals(text):
+    """The text of all string literals of a source, one a line, with '...' for what a message fills in."""
+    joined = re.sub(r'"\s*\n\s*"', "", text)
+    found = re.findall(r'"((?:\\.|[^"\\\n])*)"', joined)
+    return "\n".join(re.sub(r"\{[^{}]*\}", "...", literal.replace('\\"', '"')) for literal in found)
+
+
+def has_message(message, text):
+    """Whether literals of a source have the fixed parts of a message, in their order where one literal has them all."""
+    if message in text:
+        return True
+    parts = [part for part in re.split(r"\.\.\.", message) if len(part.strip(" '")) > 3]
+    return bool(parts) and all(part.strip(" '") in text for part in parts)
+
+
+def check_troubleshooting(tree):
+    """Twenty symptoms or more, each with a message that a source has, a cause and a cure."""
+    page = "docs/troubleshooting.md"
+    symptoms = {heading: text for part in sections(tree.read(page), 2).values() for heading, text in sections(part, 3).items()}
+    if len(symptoms) < 20:
+        yield f"{page}: expected 20 symptoms or more, got {len(symptoms)}"
+    sources = [literals(text) for path, text in tree.sources()]
+    for number, (heading, text) in enumerate(symptoms.items(), 1):
+        if not heading.startswith(f"{number}. "):
+            yield f"{page}: '{heading}': expected the number {number}"
+        message = re.search(r"^> `(.*)`$", text, re.M)
+        if not message:
+            yield f"{page}: '{heading}': expected a message, '> `...`'"
+        elif not any(has_message(message[1], source) for source in sources):
+            yield f"{page}: '{heading}': no source has the message '{message[1]}'"
+        for word in ("Cause", "Cure"):
+            if f"- **{word}**: " not in text:
+                yield f"{page}: '{heading}': expected '- **{word}**: '"
 
 
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}

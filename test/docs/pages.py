@@ -1,4 +1,5 @@
 """Reads the pages and the sources of a tree, of which a test may plant other texts."""
+import functools
 import glob
 import os
 import re
@@ -14,8 +15,7 @@ class Tree:
     def read(self, path):
         if path in self.planted:
             return self.planted[path]
-        with open(os.path.join(self.root, path), encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return read_file(os.path.join(self.root, path))
 
     def exists(self, path):
         return path in self.planted or os.path.exists(os.path.join(self.root, path))
@@ -25,13 +25,24 @@ class Tree:
 
     def sources(self, folders=SOURCE_FOLDERS, ends=SOURCE_ENDS):
         """(path, text) of each source file."""
-        for folder in folders:
-            for parent, folders_below, names in os.walk(os.path.join(self.root, folder)):
-                folders_below[:] = sorted(name for name in folders_below if name != "__pycache__")
-                for name in sorted(names):
-                    path = os.path.relpath(os.path.join(parent, name), self.root)
-                    if name.endswith(ends) or "." not in name:
-                        yield path, self.read(path)
+        for path in list_sources(self.root, folders, ends):
+            yield path, self.read(path)
+
+
+@functools.cache
+def read_file(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+@functools.cache
+def list_sources(root, folders, ends):
+    found = []
+    for folder in folders:
+        for parent, below, names in os.walk(os.path.join(root, folder)):
+            below[:] = sorted(name for name in below if name != "__pycache__")
+            found += [os.path.relpath(os.path.join(parent, name), root) for name in sorted(names) if name.endswith(ends) or "." not in name]
+    return found
 
 
 def without_code(text):
