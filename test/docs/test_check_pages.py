@@ -40,6 +40,8 @@ PLANTS = {
                         ("compiler/lib/Driver/MemoryBudget.cpp", "' takes at least", "' needs", "'23. The memory budget is too small': no source has the message"),
                         ("docs/troubleshooting.md", "### 7. ", "### 8. ", "expected the number 7"), ("docs/troubleshooting.md", "> `the module has no code", "`the module has no code", "expected a message"),
                         ("docs/troubleshooting.md", "- **Cure**: ", "- ", "expected '- **Cure**: '")],
+    "http": [("runtime/lib/serve/embedding_routes.cpp", '"user", "pooling"', '"users", "pooling"', "the field 'users' is missing"), ("runtime/lib/serve/kserve_tensors.cpp", '"binary_data_size"', '"bytes"', "the field 'bytes' is missing"),
+             ("docs/http-reference.md", "| `encoding_format` |", "| `format` |", "the field 'format': no source reads it")],
 }
 
 
