@@ -241,6 +241,25 @@ def check_http(tree):
         yield f"{page}: the field '{field}': no source reads it"
 
 
+def check_numerics(tree):
+    """The page speaks of each flag of vx-compile and each setting of an instance, and of no others."""
+    page = "docs/numerics.md"
+    parts = sections(tree.read(page), 2)
+    flags = set(re.findall(r'add_(?:option|flag)\(\s*"(?:-\w,)?(--[\w-]+)"', tree.read("tools/vx-compile/vx-compile.cpp"))) | {"--cpu", "--cuda", "--rocm", "--vulkan"}
+    options = re.search(r"typedef struct vx_instance_options \{(.*?)\n\} vx_instance_options;", tree.read("runtime/include/vx/runtime/vx.h"), re.S)[1]
+    fields = set(re.findall(r"(\w+);$", re.sub(r"/\*.*?\*/", "", options, flags=re.S), re.M)) - {"struct_size"}
+    for heading, known in (("Flags of vx-compile", flags), ("Settings of an instance", fields)):
+        told = {name for row in rows(parts.get(heading, "")) for name in re.findall(r"`([\w-]+)`", row[0])}
+        for name in sorted(known - told):
+            yield f"{page}: {heading}: '{name}' is missing"
+        for name in sorted(told - known):
+            yield f"{page}: {heading}: '{name}' does not exist"
+    rewrites = re.findall(r'def \w+ : Pass<"([\w-]+)"(?:(?!\ndef ).)*?"strict-math"', tree.read("compiler/include/vx/Transforms/Passes.td"), re.S)
+    told = set(re.findall(r"`(vx-[\w-]+)`", re.search(r"`--strict-math` switches off (.*?)\.\n", tree.read(page), re.S)[1]))
+    if told != set(rewrites):
+        yield f"{page}: expected that --strict-math switches off {', '.join(sorted(rewrites))}, got {', '.join(sorted(told))}"
+
+
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}
 
 

@@ -42,6 +42,9 @@ PLANTS = {
                         ("docs/troubleshooting.md", "- **Cure**: ", "- ", "expected '- **Cure**: '")],
     "http": [("runtime/lib/serve/embedding_routes.cpp", '"user", "pooling"', '"users", "pooling"', "the field 'users' is missing"), ("runtime/lib/serve/kserve_tensors.cpp", '"binary_data_size"', '"bytes"', "the field 'bytes' is missing"),
              ("docs/http-reference.md", "| `encoding_format` |", "| `format` |", "the field 'format': no source reads it")],
+    "numerics": [("tools/vx-compile/vx-compile.cpp", '"--strict-math"', '"--exact"', "Flags of vx-compile: '--exact' is missing"), ("docs/numerics.md", "| `--precision` |", "| `--precisely` |", "'--precisely' does not exist"),
+                 ("runtime/include/vx/runtime/vx.h", "  int no_fallback;", "  int no_fallback;\n  int math;", "Settings of an instance: 'math' is missing"),
+                 ("compiler/include/vx/Transforms/Passes.td", 'Pass<"vx-recognize-norms"', 'Pass<"vx-find-norms"', "expected that --strict-math switches off")],
 }
 
 
