@@ -260,6 +260,62 @@ def check_numerics(tree):
         yield f"{page}: expected that --strict-math switches off {', '.join(sorted(rewrites))}, got {', '.join(sorted(told))}"
 
 
+def check_backends(tree):
+    """The variants of each target, their defaults, the order of devices and the oldest versions are those of the sources."""
+    page = "docs/backends.md"
+    text = tree.read(page)
+    folder = "compiler/lib/Target"
+    known, defaults = {}, {}
+    for target, name in (("cuda", "CUDA/CUDAVariants.cpp"), ("rocm", "ROCM/ROCMVariants.cpp")):
+        source = tree.read(f"{folder}/{name}")
+        known[target] = re.findall(r'\{"(\w+)", ', re.search(r"known\[\] = \{(.*?)\};", source, re.S)[1])
+        defaults[target] = re.findall(r'"(\w+)"', re.search(r"defaults\[\] = \{(.*?)\}", source)[1])
+    source = tree.read(f"{folder}/LLVMCPU/CPUVariants.cpp")
+    known["cpu"] = re.findall(r'^    \{"([\w-]+)", ', re.search(r"known\[\] = \{(.*?)\};", source, re.S)[1], re.M)
+    defaults["cpu"] = [known["cpu"][int(number)] for number in re.findall(r"makeSpec\(known\[(\d)\]\)", source)]
+    known["cpu"].append("native")
+    known["vulkan"] = defaults["vulkan"] = re.findall(r'baseline\.variant = "(\w+)"', tree.read(f"{folder}/Vulkan/VulkanBackend.cpp"))
+    table = {row[0]: row for row in rows(sections(text, 2).get("Targets, classes and variants", ""))}
+    for target in known:
+        for number, names in ((1, known[target]), (2, defaults[target])):
+            got = re.findall(r"`([\w-]+)`", table.get(target, ["", "", ""])[number])
+            if got != names:
+                yield f"{page}: {target}: expected {', '.join(names)}, got {', '.join(got)}"
+    order = ",".join(re.findall(r'"(\w+)"', re.search(r"defaultOrder\[\] = \{(.*?)\}", tree.read("runtime/lib/exec/device_report.cpp"))[1]))
+    cuda = int(re.search(r"minVersion = (\d+)", tree.read("runtime/lib/drivers/cuda/cuda_vendor.h"))[1])
+    hip = int(re.search(r"minVersion = (\d+)", tree.read("runtime/lib/drivers/hip/hip_vendor.h"))[1])
+    for words in (f"order: `{order}`", f"CUDA {cuda // 1000}.{cuda % 1000 // 10}", f"ROCm {hip // 10000000}.{hip // 100000 % 100}"):
+        if words not in text:
+            yield f"{page}: expected '{words}'"
+
+
+def check_platforms(tree):
+    """Each variant of docs/backends.md and each driver of the runtime has a state."""
+    page = "docs/platforms.md"
+    parts = sections(tree.read(page), 2)
+    states = ("tested", "manual", "emulated", "never run", "not supported")
+    for heading in ("Operating systems", "Drivers", "Chips"):
+        for row in rows(parts.get(heading, "")):
+            if not row[-1].startswith(states):
+                yield f"{page}: {heading}: {row[0]}: expected one of {', '.join(states)}, got '{row[-1]}'"
+    told = {}
+    for row in rows(parts.get("Chips", "")):
+        for name in re.findall(r"`([\w-]+)`", row[1]):
+            if (row[0], name) in told:
+                yield f"{page}: Chips: '{name}' of {row[0]} has two states"
+            told[row[0], name] = row
+    known = {(row[0], name) for row in rows(sections(tree.read("docs/backends.md"), 2).get("Targets, classes and variants", "")) for name in re.findall(r"`([\w-]+)`", row[1])}
+    for target, name in sorted(known - set(told)):
+        yield f"{page}: Chips: '{name}' of {target} is missing"
+    for target, name in sorted(set(told) - known):
+        yield f"{page}: Chips: {target} has no variant '{name}'"
+    drivers = {re.match(r"\w+", row[0])[0] for row in rows(parts.get("Drivers", ""))}
+    folders = {"host": "cpu", "hip": "rocm"}
+    for folder in sorted(set(path.split("/")[3] for path, _ in tree.sources(("runtime/lib/drivers",)))):
+        if folders.get(folder, folder) not in drivers:
+            yield f"{page}: Drivers: '{folders.get(folder, folder)}' is missing"
+
+
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}
 
 

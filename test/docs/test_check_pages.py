@@ -45,6 +45,14 @@ PLANTS = {
     "numerics": [("tools/vx-compile/vx-compile.cpp", '"--strict-math"', '"--exact"', "Flags of vx-compile: '--exact' is missing"), ("docs/numerics.md", "| `--precision` |", "| `--precisely` |", "'--precisely' does not exist"),
                  ("runtime/include/vx/runtime/vx.h", "  int no_fallback;", "  int no_fallback;\n  int math;", "Settings of an instance: 'math' is missing"),
                  ("compiler/include/vx/Transforms/Passes.td", 'Pass<"vx-recognize-norms"', 'Pass<"vx-find-norms"', "expected that --strict-math switches off")],
+    "backends": [("compiler/lib/Target/CUDA/CUDAVariants.cpp", '{"sm_80", 76}', '{"sm_75", 70}, {"sm_80", 76}', "cuda: expected sm_75, sm_80"),
+                 ("compiler/lib/Target/LLVMCPU/CPUVariants.cpp", "makeSpec(known[1])", "makeSpec(known[2])", "cpu: expected avx512, x86-64-v2, got avx512, x86-64-v3"),
+                 ("docs/backends.md", "| `baseline` | `baseline` |", "| `baseline` | `half` |", "vulkan: expected baseline, got half"),
+                 ("runtime/lib/drivers/cuda/cuda_vendor.h", "minVersion = 11060", "minVersion = 12010", "expected 'CUDA 12.1'"),
+                 ("runtime/lib/exec/device_report.cpp", '"cuda", "rocm"', '"rocm", "cuda"', "expected 'order: `rocm,cuda,vulkan,cpu`'")],
+    "platforms": [("docs/platforms.md", "`sm_86`, ", "", "Chips: 'sm_86' of cuda is missing"), ("docs/platforms.md", "`sm_86`, ", "`sm_86`, `sm_75`, ", "Chips: cuda has no variant 'sm_75'"),
+                  ("docs/platforms.md", "`sm_86`, ", "`sm_86`, `sm_80`, ", "'sm_80' of cuda has two states"), ("docs/platforms.md", "| null | none | tested", "| zero | none | tested", "Drivers: 'null' is missing"),
+                  ("docs/platforms.md", "| x86-64 | tested:", "| x86-64 | fine:", "Operating systems: Debian 12: expected one of tested")],
 }
 
 
