@@ -58,8 +58,9 @@ if(VX_BUILD_TESTS)
   endforeach()
 endif()
 if(VX_BUILD_TESTS)
-  # Made by a script each: from the importer's tables, from the headers of the C interfaces, from the server's table of routes, and from the list of ONNX's tests that pass.
-  foreach(pair onnx-ops:onnx-ops api-reference:api http-reference:http-reference onnx-coverage:onnx-coverage)
+  # Made by a script each: from the importer's tables, from the headers of the C interfaces and of the DSL,
+  # from the server's table of routes, from docstrings, and from the list of ONNX's tests that pass.
+  foreach(pair onnx-ops:onnx-ops api-reference:api http-reference:http-reference dsl-reference:dsl-reference python-reference:python-reference onnx-coverage:onnx-coverage)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 script)
     list(GET pair 1 name)

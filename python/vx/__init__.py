@@ -30,6 +30,7 @@ class CompileError(Error):
 
 
 def version():
+    """The versions of the runtime and of the module files that it reads, as vx_version."""
     return _runtime.version()
 
 
@@ -301,12 +302,15 @@ class Instance:
         return self._own.report_text()
 
     def variables(self):
+        """The names of the instance's variables."""
         return self._own.variables()
 
     def read_variable(self, name):
+        """A copy of a variable's elements."""
         return _to_array(self._own.read_variable(name))
 
     def write_variable(self, name, array):
+        """Sets a variable's elements; the array has its type and shape."""
         self._own.write_variable(name, _to_tensor(array))
 
 
@@ -401,6 +405,7 @@ class Session:
         return self._own.evaluate(_columns(data), batch)
 
     def predict(self, data, batch=0):
+        """The outputs of the model by name, of all rows. `batch`: rows of a call; 0: those of the last fit, of the module, or 32. Ctrl-C ends it."""
         return {name: _to_array(result) for name, result in zip(self._outputs, self._own.predict(_columns(data), batch))}
 
     def save(self, path, only_weights=False):
@@ -416,15 +421,19 @@ class Session:
         self._own.export_onnx(_os.fspath(path))
 
     def summary(self):
+        """The parameters, optimizer and loss as text, as vx-train --summary prints them."""
         return self._own.summary()
 
     def read_variable(self, name):
+        """A copy of a variable's elements."""
         return _to_array(self._own.read_variable(name))
 
     def write_variable(self, name, array):
+        """Sets a variable's elements; the array has its type and shape."""
         self._own.write_variable(name, _to_tensor(array))
 
     def report(self):
+        """Which device was taken and why others were not."""
         return _json.loads(self._own.report())
 
 

@@ -19,6 +19,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs"))
 import run_blocks
 
+# Names of the headers that are for their own use.
+NOT_IN_REFERENCE = {"Message", "ShapeError", "message", "clash", "better", "apply"}
 # Names of the headers that a program does not write, with the reason.
 NOT_WRITTEN = {
     "Message": "what checks say when a program is compiled, compared by test/Frontend/Builder", "ShapeError": "the same", "message": "the same",
@@ -63,6 +65,9 @@ def check_names(source):
     written = set(re.findall(r"\w+", re.sub(r"//.*", "", programs)))
     for name in sorted(names - written - set(NOT_WRITTEN)):
         check(f"programs with {name}", "the builder has it, and neither cases.cpp nor user_programs.cpp")
+    reference = set(re.findall(r"\w+", open(os.path.join(source, "docs", "dsl-reference.md"), encoding="utf-8").read()))
+    for name in sorted(names - reference - NOT_IN_REFERENCE):
+        check(f"docs/dsl-reference.md with {name}", "the builder has it, and the page does not")
     for name in sorted(set(NOT_WRITTEN) - names):
         check(f"NOT_WRITTEN {name}", "the builder has no such name")
     check(f"{len(names)} names of the builder's headers", "" if len(names) > 100 else "want more than 100: the headers are not understood")
