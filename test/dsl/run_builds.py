@@ -65,7 +65,8 @@ def check_names(source):
     written = set(re.findall(r"\w+", re.sub(r"//.*", "", programs)))
     for name in sorted(names - written - set(NOT_WRITTEN)):
         check(f"programs with {name}", "the builder has it, and neither cases.cpp nor user_programs.cpp")
-    reference = set(re.findall(r"\w+", open(os.path.join(source, "docs", "dsl-reference.md"), encoding="utf-8").read()))
+    page = open(os.path.join(source, "docs", "dsl-reference.md"), encoding="utf-8").read()
+    reference = set(re.findall(r"\w+", "".join(re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S) + re.findall(r"^\| `(\w+)`", page, re.M))))
     for name in sorted(names - reference - NOT_IN_REFERENCE):
         check(f"docs/dsl-reference.md with {name}", "the builder has it, and the page does not")
     for name in sorted(set(NOT_WRITTEN) - names):
