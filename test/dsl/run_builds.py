@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import run_blocks
 
 # Names of the headers that are for their own use.
-NOT_IN_REFERENCE = {"Message", "ShapeError", "message", "clash", "better", "apply"}
+NOT_IN_REFERENCE = {"Loc", "Message", "ShapeError", "message", "clash", "better", "apply"}
 # Names of the headers that a program does not write, with the reason.
 NOT_WRITTEN = {
     "Message": "what checks say when a program is compiled, compared by test/Frontend/Builder", "ShapeError": "the same", "message": "the same",
@@ -66,7 +66,7 @@ def check_names(source):
     for name in sorted(names - written - set(NOT_WRITTEN)):
         check(f"programs with {name}", "the builder has it, and neither cases.cpp nor user_programs.cpp")
     page = open(os.path.join(source, "docs", "dsl-reference.md"), encoding="utf-8").read()
-    reference = set(re.findall(r"\w+", "".join(re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S) + re.findall(r"^\| `(\w+)`", page, re.M))))
+    reference = set(re.findall(r"\w+", " ".join(re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S) + re.findall(r"^\| `(\w+)`", page, re.M))))
     for name in sorted(names - reference - NOT_IN_REFERENCE):
         check(f"docs/dsl-reference.md with {name}", "the builder has it, and the page does not")
     for name in sorted(set(NOT_WRITTEN) - names):
