@@ -316,6 +316,19 @@ def check_platforms(tree):
             yield f"{page}: Drivers: '{folders.get(folder, folder)}' is missing"
 
 
+def check_changelog(tree):
+    """The newest entry is of the version that is built, and names its module ABI."""
+    page = "CHANGELOG.md"
+    entries = sections(tree.read(page), 2)
+    newest = next(iter(entries), "")
+    version = re.search(r"^project\(vx VERSION ([\d.]+)", tree.read("CMakeLists.txt"), re.M)[1]
+    if not newest.startswith(version):
+        yield f"{page}: expected the newest entry to be of {version}, got '{newest}'"
+    abi = ".".join(re.findall(r"VX_MODULE_ABI_\w+ (\d+)", tree.read("runtime/include/vx/abi/version.h")))
+    if f"Module ABI {abi}" not in entries.get(newest, ""):
+        yield f"{page}: {newest}: expected 'Module ABI {abi}'"
+
+
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}
 
 

@@ -53,6 +53,8 @@ PLANTS = {
     "platforms": [("docs/platforms.md", "`sm_86`, ", "", "Chips: 'sm_86' of cuda is missing"), ("docs/platforms.md", "`sm_86`, ", "`sm_86`, `sm_75`, ", "Chips: cuda has no variant 'sm_75'"),
                   ("docs/platforms.md", "`sm_86`, ", "`sm_86`, `sm_80`, ", "'sm_80' of cuda has two states"), ("docs/platforms.md", "| null | none | tested", "| zero | none | tested", "Drivers: 'null' is missing"),
                   ("docs/platforms.md", "| x86-64 | tested:", "| x86-64 | fine:", "Operating systems: Debian 12: expected one of tested")],
+    "changelog": [("CMakeLists.txt", "project(vx VERSION 0", "project(vx VERSION 7", "expected the newest entry to be of 7."),
+                  ("runtime/include/vx/abi/version.h", "VX_MODULE_ABI_MINOR ", "VX_MODULE_ABI_MINOR 9", "expected 'Module ABI ")],
 }
 
 
