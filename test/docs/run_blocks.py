@@ -286,7 +286,7 @@ class Page:
     def run_python(self, block, entry):
         if self.python is None:
             self.python = Python(self.folder, self.environment, self.arguments.python)
-        self.printed = self.python.run(entry.get("before", "") + block.text)
+        self.printed = self.python.run(entry.get("before", "") + self.command(block.text))
 
     def reason_of(self, block, entry):
         if "reason" in entry:
