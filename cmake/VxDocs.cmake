@@ -1,5 +1,5 @@
-# docs/ops.md and docs/passes.md come from the .td files. The target `docs` brings the committed files up to date; the test
-# `docs/current` fails when they are not.
+# docs/ops.md and docs/passes.md come from the .td files, other pages from a script each. The target `docs` brings the committed
+# files up to date; the tests `docs/NAME-is-current` fail when they are not.
 set(vx_docs_dir ${CMAKE_BINARY_DIR}/docs)
 set(vx_docs_join ${CMAKE_SOURCE_DIR}/cmake/VxDocsJoin.cmake)
 file(MAKE_DIRECTORY ${vx_docs_dir})
@@ -47,8 +47,21 @@ vx_join_docs(passes.md "Passes" ${vx_pass_docs})
 
 # Part of `all`, so that the test has something to compare with.
 add_custom_target(vx_generated_docs ALL DEPENDS ${vx_docs_dir}/ops.md ${vx_docs_dir}/passes.md)
+# Pages that a script makes, of headers, tables and docstrings: SCRIPT:PAGE.
+set(vx_docs_scripts onnx-ops:onnx-ops api-reference:api http-reference:http-reference dsl-reference:dsl-reference
+  python-reference:python-reference)
+set(vx_docs_commands "")
+foreach(pair ${vx_docs_scripts})
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 script)
+  list(GET pair 1 name)
+  list(APPEND vx_docs_commands
+    COMMAND bash -c "${CMAKE_SOURCE_DIR}/scripts/${script} >${vx_docs_dir}/${name}.md"
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${vx_docs_dir}/${name}.md ${CMAKE_SOURCE_DIR}/docs)
+endforeach()
 add_custom_target(docs
   COMMAND ${CMAKE_COMMAND} -E copy_if_different ${vx_docs_dir}/ops.md ${vx_docs_dir}/passes.md ${CMAKE_SOURCE_DIR}/docs
+  ${vx_docs_commands}
   DEPENDS ${vx_docs_dir}/ops.md ${vx_docs_dir}/passes.md VERBATIM)
 if(VX_BUILD_TESTS)
   foreach(name ops passes)
@@ -58,9 +71,8 @@ if(VX_BUILD_TESTS)
   endforeach()
 endif()
 if(VX_BUILD_TESTS)
-  # Made by a script each: from the importer's tables, from the headers of the C interfaces and of the DSL,
-  # from the server's table of routes, from docstrings, and from the list of ONNX's tests that pass.
-  foreach(pair onnx-ops:onnx-ops api-reference:api http-reference:http-reference dsl-reference:dsl-reference python-reference:python-reference onnx-coverage:onnx-coverage)
+  # And of the list of ONNX's tests that pass.
+  foreach(pair ${vx_docs_scripts} onnx-coverage:onnx-coverage)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 script)
     list(GET pair 1 name)
