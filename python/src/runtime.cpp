@@ -637,7 +637,7 @@ NB_MODULE(_runtime, m) {
       "\"timed_out\", ...; `report` is the device report of \"no_device\", as JSON.",
       PyExc_RuntimeError, nullptr);
   trainErrorClass = PyErr_NewExceptionWithDoc(
-      "vx.TrainError", "What training does not take, or cannot write: `code` is \"argument\", \"data\" or \"io\".",
+      "vx.TrainError", "A failure of training, also one to write: `code` is \"argument\", \"data\" or \"io\".",
       errorClass, nullptr);
   if (!errorClass || !trainErrorClass)
     throw nb::python_error();

@@ -5,9 +5,9 @@
     model = vx.Instance(vx.Module("model.vxm"))                    # vx-runtime
     logits = model(image=pixels)["logits"]
 
-Arrays are NumPy's or of any library that speaks DLPack. Inputs at a multiple of 64 bytes are read where they lie by a CPU, others are copied once; an array that is not
-contiguous, or not in this machine's byte order, is copied as well. Results are NumPy arrays over the runtime's memory, but for element types that NumPy has not (bf16), which are vx.Tensor. The interpreter's lock is given up
-while a module is compiled, loaded, run or trained. docs/python.md tells more."""
+Arrays are NumPy's, or those of any library with DLPack. A CPU reads an input in place if it begins at a multiple of 64 bytes. Other inputs are copied once. So is an array that is not contiguous,
+or not in this machine's byte order. Results are NumPy arrays over the runtime's memory. Those of element types that NumPy lacks (bf16) are vx.Tensor. The interpreter's lock is released while a
+module is compiled, loaded, run or trained. docs/python.md has programs."""
 import atexit as _atexit
 import json as _json
 import math as _math
@@ -26,7 +26,7 @@ __version__ = _runtime.version().split()[1]
 
 
 class CompileError(Error):
-    """A model or an option that the compiler does not take; says what was wanted and what came. `code` is "failed", "usage" or "unsupported"."""
+    """A model or an option that the compiler does not take, with the expected and the given value. `code` is "failed", "usage" or "unsupported"."""
 
 
 def version():
@@ -38,8 +38,8 @@ _LEVELS = {"info": 0, "warning": 1, "error": 2}
 
 
 def set_log(function, level="warning"):
-    """What the runtime tells beside results goes to `function(level, message)`, for the whole process: messages of `level` (info, warning, error) and above. None: to nobody,
-    as at first. It is called on any thread, and must not call vx. What it raises goes to sys.unraisablehook."""
+    """Has the runtime's messages passed to `function(level, message)`, for the whole process: those of `level` (info, warning, error) and above. With None, as at first, they are
+    dropped. The function is called on any thread, and must not call vx. Its exceptions go to sys.unraisablehook."""
     if level not in _LEVELS:
         raise ValueError(f"set_log: level: want {', '.join(_LEVELS)}, got {level!r}")
     if function is not None and not callable(function):
@@ -72,7 +72,7 @@ def _two(name, value, second):
 
 
 def list_devices():
-    """What devices there are, and why others are not taken, as vx-run --list-devices --json tells."""
+    """The devices of each backend, or the reason why it has none: the document of vx-run --list-devices --json."""
     return _json.loads(_runtime.list_devices())
 
 
@@ -168,15 +168,15 @@ class Module:
         self._own = _runtime.Module.from_bytes(source) if isinstance(source, bytes) else _runtime.Module(_os.fspath(source))
 
     def functions(self):
-        """[{"name", "inputs": [{"name", "dtype", "shape"}], "outputs"}]; sizes that a call binds are texts."""
+        """[{"name", "inputs": [{"name", "dtype", "shape"}], "outputs"}]. Sizes that a call binds are texts."""
         return self._own.functions()
 
     def describe(self):
-        """All that vx-info --json tells."""
+        """The document of vx-info --json."""
         return _json.loads(self._own.describe())
 
     def assets(self):
-        """[{"name", "kind", "bytes"}]: what no program reads, as a tokenizer; copies."""
+        """[{"name", "kind", "bytes"}]: copies of the bytes that no program reads, such as a tokenizer."""
         return self._own.assets()
 
     def _first(self):
@@ -184,7 +184,7 @@ class Module:
         return names[0] if names else ""
 
     def estimate_memory(self, function=None, device="auto", memory_limit=0, **symbols):
-        """Bytes that a call of `function` (None: the first one) takes of the device that an instance would be on, before there is one, as vx_memory_estimate has them: a dict.
+        """Estimates the bytes of the device that a call of `function` (None: the first one) takes, before there is an instance. Returns a dict with the fields of vx_memory_estimate.
         `symbols` are all sizes that the inputs bind, and those that an instance is made with."""
         of_instance = self._own.symbols()
         sizes = _sizes(symbols)
@@ -193,25 +193,25 @@ class Module:
 
 
 class Pending:
-    """A run that goes on beside the thread that asked for it. What has the last reference to it waits until it is done. When the process ends it is cancelled."""
+    """A run that goes on while the thread that submitted it does other work. Dropping the last reference waits until the run is done. When the process ends, the run is cancelled."""
 
     def __init__(self, own, outputs):
         self._own, self._outputs = own, outputs
         _going.add(self)
 
     def wait(self, timeout=None):
-        """The results by name, as of Instance.run; raises what the run failed with. `timeout`: the most seconds; then the code of the vx.Error is "timed_out", and the run goes on.
-        That of a run that was cancelled, or was not done by its deadline, is "cancelled"."""
+        """Waits for the run. Returns the results by name, as Instance.run does, or raises the error of the run. After `timeout` seconds it raises a vx.Error with the code "timed_out",
+        and the run goes on. The code is "cancelled" for a run that was cancelled, or was not done by its deadline."""
         if timeout is not None and not timeout >= 0:
             raise ValueError(f"timeout: want 0 seconds or more, got {timeout}")
         return {name: _to_array(result) for name, result in zip(self._outputs, self._own.wait(timeout))}
 
     def done(self):
-        """Also when it failed."""
+        """Returns whether the run has ended. A run that failed has ended too."""
         return self._own.done()
 
     def cancel(self):
-        """Asks it to end. One that is done, or writes variables already, ends as it would have. Does not wait."""
+        """Asks the run to end, and does not wait. A run that is done, or writes variables already, ends as it would have."""
         self._own.cancel()
 
 
@@ -220,7 +220,7 @@ _going = _weakref.WeakSet()
 
 @_atexit.register
 def _end():
-    """What threads of the runtime may still want of the interpreter, they get before it goes."""
+    """Ends the runs that are left, so that no thread of the runtime calls the interpreter after its end."""
     _runtime.set_log(None, 0)
     left = list(_going)
     for pending in left: # all of them, as one may wait for another
@@ -233,8 +233,8 @@ def _end():
 
 
 class Instance:
-    """A module on a device. `device`: auto, cpu, vulkan[:N], cuda[:N], rocm[:N]; with `fallback` False a refused device is an error. `symbols`: the sizes that it is made with.
-    `share`: an instance of the same module, whose device, parameters and statistics it has; other variables are its own. Threads may share it."""
+    """A module on a device. `device`: auto, cpu, vulkan[:N], cuda[:N], rocm[:N]. With `fallback` False a refused device is an error. `symbols`: the sizes that the instance is made
+    with. `share`: an instance of the same module. The new one has its device, parameters and statistics, and other variables of its own. Threads may share an instance."""
 
     def __init__(self, module, device="auto", fallback=True, threads=0, seed=0, memory_limit=0, symbols=None, share=None):
         if share is not None:
@@ -271,31 +271,31 @@ class Instance:
         return zip(outputs, self._own.run(function, inputs, _threading.current_thread() is _threading.main_thread()))
 
     def run(self, function, /, *arrays, **named):
-        """The results by name. Inputs by place, by name, or both. Integers are taken for other integers where each value is one of the input's type (a ValueError names the first
-        that is not), and float64 for float32, rounded to the nearest. Ctrl-C cancels the run, also while it waits for its turn, and raises KeyboardInterrupt."""
+        """Runs a function and returns the results by name. Inputs are given by position, by name, or both. Integers are converted to the input's integer type if each value fits. Else a
+        ValueError names the first that does not. A float64 becomes a float32, rounded to the nearest. Ctrl-C cancels the run, also while it waits for its turn, and raises KeyboardInterrupt."""
         return {name: _to_array(result) for name, result in self._run(function, arrays, named)}
 
     def run_tensors(self, function, /, *arrays, **named):
-        """The results as vx.Tensor, which stay where they are: in a GPU's memory they go into the next call, of another module too, and by DLPack into another library
-        (torch.from_dlpack(...)) without a copy. `numpy.from_dlpack(tensor, device="cpu")` fetches one."""
+        """Runs a function and returns the results as vx.Tensor, which stay where they are. In a GPU's memory they go into the next call without a copy, of another module too. By DLPack
+        they go into another library (torch.from_dlpack(...)). `numpy.from_dlpack(tensor, device="cpu")` copies one to the host."""
         return dict(self._run(function, arrays, named))
 
     def submit(self, function, /, *arrays, deadline_ms=0, **named):
-        """Starts a run, whose results Pending.wait gives. Arrays that are read where they lie must stay as they are until it is done. With `deadline_ms`, a run that is not done so
-        many milliseconds later is cancelled. Runs go on side by side, but those that use a variable that one of them stores: these are done in their order."""
+        """Starts a run and returns a Pending, which has the results. Arrays that are read in place must not change until the run is done. With `deadline_ms`, a run that is not done so
+        many milliseconds later is cancelled. Runs go on side by side. Runs that use a variable which one of them stores are done in their order."""
         inputs, outputs = self._arguments(function, arrays, named)
         return Pending(self._own.submit(function, inputs, _whole("deadline_ms", deadline_ms, 0, 2**32 - 1)), outputs)
 
     def estimate_memory(self, function=None, **symbols):
-        """Bytes that a call of `function` (None: the first one) takes, where these are the sizes that its inputs bind: a dict, as vx_memory_estimate in vx.h."""
+        """Estimates the bytes that a call of `function` (None: the first one) takes at these sizes of its inputs. Returns a dict with the fields of vx_memory_estimate in vx.h."""
         return self._own.estimate_memory(self.module._first() if function is None else function, _sizes(symbols))
 
     def __call__(self, *arrays, **named):
-        """The module's first function."""
+        """Runs the module's first function, as `run` does."""
         return self.run(next(iter(self._functions)), *arrays, **named)
 
     def report(self):
-        """Which device was taken and why others were not; what it holds."""
+        """Returns the device report: which device was taken, and why each other one was refused."""
         return _json.loads(self._own.report())
 
     def __str__(self):
@@ -338,8 +338,8 @@ def _schedule(text):
 
 
 class History(list):
-    """What Session.fit gives: a dict for each epoch, with loss, metrics, rate, seconds, and validation where there is some. `stopped` says why training ended before its last
-    epoch, or is None; `notes` what was worth a line; `optimizer`, `loss`, `schedule` and `seed` what was trained with."""
+    """The result of Session.fit: a dict for each epoch, with loss, metrics, rate, seconds, and validation if there is one. `stopped` says why training ended before its last
+    epoch, or is None. `notes` has messages. `optimizer`, `loss`, `schedule` and `seed` are those of the training."""
 
     def __init__(self, facts):
         super().__init__(facts.pop("epochs"))
@@ -347,8 +347,8 @@ class History(list):
 
 
 class Session:
-    """Trains a module that vx.compile(..., train=...), vx-compile --train or vx/builder.hpp has made for it. Data are dicts of arrays, by the names of the inputs; the first
-    dimension is the rows. One thread at a time, but for `stop`."""
+    """Trains a module that vx.compile(..., train=...), vx-compile --train or vx/builder.hpp has made for it. Data are dicts of arrays, by the names of the inputs. The first
+    dimension is the rows. One thread at a time may use a session, except for `stop`."""
 
     def __init__(self, module, device="auto", fallback=True, threads=0, seed=0):
         self.module = module if isinstance(module, Module) else Module(module)
@@ -359,14 +359,18 @@ class Session:
 
     def fit(self, data, epochs=1, batch=0, validation=None, rate=None, schedule="constant", warmup=0, seed=None, accumulate=1, max_steps=0, early_stop=None, stop_on_nan=False,
             checkpoint=None, resume=None, history=None, on_step=None, on_epoch=None):
-        """Trains, and gives a History. What the arguments say is what vx-train's options of these names say (docs/training.md), `rate` is its --lr.
+        """Trains, and returns a History. The arguments mean the same as the options of vx-train with these names (docs/training.md). `rate` is its --lr.
 
-        `schedule`: "constant", "cosine:1e-5", ...; `warmup`: steps before it. `accumulate`: batches of a step; wants a module made with keep_gradients. `early_stop`: epochs
-        without a smaller loss, or (epochs, least); `checkpoint`: a folder, or (folder, epochs); `resume`: a checkpoint or such a folder, which is loaded first; `history`: a
-        file that gets it as JSON. `on_step`: a function, or (function, steps), that is called behind each step, or behind each of so many, with a dict of step, epoch, rate, loss
-        and metrics; `on_epoch`: one that is called with each epoch's dict. What these raise ends training, and so does Ctrl-C, behind the step that is going on, with a
-        checkpoint where there is a folder for it; the session stands there and can go on. The next Ctrl-C cancels that step as well. A history that cannot be written is a
-        TrainError, whose `history` it is. Arrays are converted as Instance.run does, and an image of uint8 is not, since only you know its scale."""
+        `schedule`: "constant", "cosine:1e-5", and so on. `warmup`: steps before it. `accumulate`: batches of a step; it needs a module that was made with keep_gradients.
+        `early_stop`: epochs without a smaller loss, or (epochs, least). `checkpoint`: a folder, or (folder, epochs). `resume`: a checkpoint or such a folder, which is loaded first.
+        `history`: a file that gets the history as JSON.
+
+        `on_step`: a function that is called after each step, or (function, steps). Its argument is a dict of step, epoch, rate, loss and metrics. `on_epoch`: a function that is
+        called with each epoch's dict. An exception of these, or Ctrl-C, ends training after the current step, with a checkpoint if there is a folder for it. The session can go on from
+        there. The next Ctrl-C cancels that step as well.
+
+        A history that cannot be written is a TrainError, which has it as `history`. Arrays are converted as Instance.run does. An image of uint8 is not, since only you know its
+        scale."""
         form, numbers = _schedule(schedule)
         if early_stop is not None:
             epochs_without, least = _two("early_stop", early_stop, 0.0)
@@ -393,31 +397,32 @@ class Session:
         return done
 
     def stop(self):
-        """Ends the fit that is going on behind its step; `stopped` of its history is "stopped". For `on_step`, `on_epoch` and other threads."""
+        """Ends the current fit after its step. `stopped` of its history is "stopped". For `on_step`, `on_epoch` and other threads."""
         self._own.stop()
 
     def progress(self):
-        """How far training has come: {"step", "epoch", "row", "seed"}."""
+        """Returns the position in training: {"step", "epoch", "row", "seed"}."""
         return self._own.progress()
 
     def evaluate(self, data, batch=0):
-        """Means over all rows, or over what the module counts, such as labels that are not ignored: {"loss": ..., "accuracy": ...}. Ctrl-C ends it, as predict."""
+        """Returns means over all rows: {"loss": ..., "accuracy": ...}. Where the module has counts, such as labels that are not ignored, they are means over these. `batch` is that of
+        predict. Ctrl-C ends it."""
         return self._own.evaluate(_columns(data), batch)
 
     def predict(self, data, batch=0):
-        """The outputs of the model by name, of all rows. `batch`: rows of a call; 0: those of the last fit, of the module, or 32. Ctrl-C ends it."""
+        """Returns the outputs of the model by name, for all rows. `batch`: rows of a call; 0: those of the last fit, of the module, or 32. Ctrl-C ends it."""
         return {name: _to_array(result) for name, result in zip(self._outputs, self._own.predict(_columns(data), batch))}
 
     def save(self, path, only_weights=False):
-        """A checkpoint, or the weights alone, as safetensors."""
+        """Writes a checkpoint, or the weights alone, as safetensors."""
         self._own.save(_os.fspath(path), only_weights)
 
     def load(self, path):
-        """From a file of `save`, or one of weights, as of a PyTorch state dict. Gives what was noted."""
+        """Loads a file of `save`, or a file of weights such as that of a PyTorch state dict. Returns notes."""
         return self._own.load(_os.fspath(path))
 
     def export_onnx(self, path):
-        """The ONNX model that the module was made of, with what was trained."""
+        """Writes the ONNX model that the module was made of, with the trained weights."""
         self._own.export_onnx(_os.fspath(path))
 
     def summary(self):
@@ -458,13 +463,13 @@ def _tell(result, messages):
 
 
 def compile(model, output, targets="cpu", **options):
-    """Compiles an ONNX file (or vx text, .mlir) to the module file `output`; gives the notes. The options are those of vx-compile by their names in vxc.h: dims=["batch=1,32"],
-    precision="f16", train="auto", loss="cross_entropy", optimizer="adamw:weight_decay=0.05", ..."""
+    """Compiles an ONNX file (or vx text, .mlir) to the module file `output`, and returns notes. The options are those of vx-compile by their names in vxc.h: dims=["batch=1,32"],
+    precision="f16", train="auto", loss="cross_entropy", optimizer="adamw:weight_decay=0.05", and so on."""
     return _tell(*_load_compiler().compile(_os.fspath(model), _os.fspath(output), {"targets": targets, **options}))
 
 
 def compile_bytes(model, name="model", targets="cpu", **options):
-    """The same of the bytes of an ONNX model, to the bytes of a module, which vx.Module takes."""
+    """Compiles the bytes of an ONNX model to the bytes of a module, which vx.Module takes."""
     result, messages, module = _load_compiler().compile_bytes(model, name, {"targets": targets, **options})
     _tell(result, messages)
     return module

@@ -33,7 +33,7 @@ def check_links(tree):
 
 
 def handles(tree):
-    """Objects of the C interface: what it calls vx_module is a module."""
+    """Objects of the C interface: of vx_module the name is module."""
     return re.findall(r"^typedef struct vx_(\w+) vx_\1;$", tree.read("runtime/include/vx/runtime/vx.h"), flags=re.M)
 
 
@@ -64,7 +64,7 @@ def check_glossary(tree):
             yield f"{page}: expected an entry '{name}', which is of {source}"
 
 def environment_of_server(tree):
-    """The variables that stand for keys of the configuration: {variable: key}."""
+    """{variable: key} of the keys of the configuration."""
     path = "runtime/lib/serve/configuration_keys.cpp"
     text = tree.read(path)
     table = re.search(r"const ConfigurationKey keys\[\] = \{(.*?)\n\};", text, re.S)[1]
@@ -191,7 +191,7 @@ def check_errors(tree):
 
 @functools.cache
 def literals(text):
-    """The text of all string literals of a source, one a line, with '...' for what a message fills in."""
+    """The text of all string literals of a source, one a line, with '...' in place of values."""
     joined = re.sub(r'"\s*\n\s*"', "", text)
     found = re.findall(r'"((?:\\.|[^"\\\n])*)"', joined)
     return "\n".join(re.sub(r"\{[^{}]*\}", "...", literal.replace('\\"', '"')) for literal in found)

@@ -100,7 +100,7 @@ private:
   void getMetrics(const RouteRequest &request);
   // Ends the requests of this `x-request-id` that wait for a model. They are answered with 409 `cancelled`.
   // \answer {"id","cancelled":COUNT}
-  // \codes not_found
+  // \codes not_found.
   void cancelRequests(const RouteRequest &request);
   nlohmann::ordered_json health() const;
   // Devices that a model has lost, each with the reason, and where it is now.
@@ -118,22 +118,22 @@ private:
   // \answer "functions":[{"name","batched","inputs":[TENSOR],"outputs":[TENSOR]}],"not_served":[REASON],
   // \answer "embeddings":{"dimensions","max_tokens","pooling","poolings","normalized","prompts"}}
   // \answer TENSOR is {"name","datatype","shape"}; a free size is -1
-  // \codes model_not_found
+  // \codes model_not_found.
   void getModel(const RouteRequest &request);
   // Loads a model, or loads it again where its files or its device have changed. Answers when it is loaded.
   // \answer that of `/api/v1/models/{name}`
-  // \codes model_not_found conflict internal device_lost out_of_memory
+  // \codes model_not_found conflict internal device_lost out_of_memory.
   void loadModel(const RouteRequest &request);
   // Unloads a model.
   // \answer that of `/api/v1/models/{name}`
-  // \codes model_not_found conflict
+  // \codes model_not_found conflict.
   void unloadModel(const RouteRequest &request);
   // Lists the models that are loaded, as OpenAI's interface does.
   // \answer {"object":"list","data":[{"id","object":"model","created":0,"owned_by":"vx"}]}
   void getOpenAiModels(const RouteRequest &request);
   // Describes a model as OpenAI's interface does.
   // \answer {"id","object":"model","created":0,"owned_by":"vx"}
-  // \codes model_not_found
+  // \codes model_not_found.
   void getOpenAiModel(const RouteRequest &request);
 
   // kserve_routes.cpp
@@ -146,63 +146,63 @@ private:
   void getKserveLive(const RouteRequest &request);
   // Reports whether the server takes work.
   // \answer {"ready":true}
-  // \codes loading draining device_lost
+  // \codes loading draining device_lost.
   void getKserveReady(const RouteRequest &request);
   // Describes the inputs and outputs of the first function that is served. The only version is `1`.
   // \answer {"name","versions":["1"],"platform":"vx_module","inputs":[{"name","datatype","shape"}],"outputs":[...]}
-  // \codes model_not_found invalid_value loading device_lost
+  // \codes model_not_found invalid_value loading device_lost.
   void getKserveModel(const RouteRequest &request);
   // Reports whether the model takes requests.
   // \answer {"name","ready":true}
-  // \codes model_not_found loading device_lost
+  // \codes model_not_found loading device_lost.
   void getKserveModelReady(const RouteRequest &request);
   // Runs a function. The body is JSON; bytes of inputs with `binary_data_size` follow it, in the order of the inputs,
   // and the header `Inference-Header-Content-Length` then has the length of the JSON.
-  // \field id text: comes back in the answer
-  // \field inputs list: one for each input of the function
-  // \field inputs[].name text: the input
-  // \field inputs[].datatype text: BOOL, UINT8 to UINT64, INT8 to INT64, FP16, BF16, FP32, FP64 or BYTES
-  // \field inputs[].shape list of numbers: the sizes
-  // \field inputs[].data list: the elements, flat or nested; not for FP16 and BF16
-  // \field inputs[].parameters.binary_data_size number: bytes after the JSON, in place of `data`
-  // \field outputs list: the outputs to give; all of them by default
-  // \field outputs[].name text: the output
-  // \field outputs[].parameters.binary_data boolean: as bytes after the JSON
-  // \field parameters.binary_data_output boolean: all outputs as bytes
-  // \field parameters.function text: the function; the first one that is served by default
+  // \field id text: comes back in the answer.
+  // \field inputs list: one for each input of the function.
+  // \field inputs[].name text: the input.
+  // \field inputs[].datatype text: BOOL, UINT8 to UINT64, INT8 to INT64, FP16, BF16, FP32, FP64 or BYTES.
+  // \field inputs[].shape list of numbers: the sizes.
+  // \field inputs[].data list: the elements, flat or nested; not for FP16 and BF16.
+  // \field inputs[].parameters.binary_data_size number: bytes after the JSON, in place of `data`.
+  // \field outputs list: the outputs to give; all of them by default.
+  // \field outputs[].name text: the output.
+  // \field outputs[].parameters.binary_data boolean: as bytes after the JSON.
+  // \field parameters.binary_data_output boolean: all outputs as bytes.
+  // \field parameters.function text: the function; the first one that is served by default.
   // \answer {"model_name","model_version":"1","id","outputs":[{"name","datatype","shape","data"}]}
   // \answer with bytes: application/octet-stream, and `parameters.binary_data_size` in place of "data"
-  // \codes invalid_json invalid_value model_not_found queue_full internal loading device_lost deadline out_of_memory
+  // \codes invalid_json invalid_value model_not_found queue_full internal loading device_lost deadline out_of_memory.
   void inferKserve(const RouteRequest &request);
 
   // embedding_routes.cpp
 
   // Computes embeddings of texts.
-  // \field model text: the model
-  // \field input text or list: a text, a list of texts, a list of tokens, or a list of these; 1 to 2048 of them
-  // \field dimensions number: keeps the first ones, of a model that allows it
-  // \field pooling text: `cls`, `mean` or `last`, of those that the model has
-  // \field normalize boolean: scales vectors to length 1; as the model does by default
-  // \field truncate boolean: cuts a text that is too long; else it is an error
-  // \field prompt_name text: one of the model's prompts, put before each text
+  // \field model text: the model.
+  // \field input text or list: a text, a list of texts, a list of tokens, or a list of these; 1 to 2048 of them.
+  // \field dimensions number: keeps the first ones, of a model that allows it.
+  // \field pooling text: `cls`, `mean` or `last`, of those that the model has.
+  // \field normalize boolean: scales vectors to length 1; as the model does by default.
+  // \field truncate boolean: cuts a text that is too long; else it is an error.
+  // \field prompt_name text: one of the model's prompts, put before each text.
   // \answer {"model","dimensions","embeddings":[[...]],"usage":{"texts","tokens","truncated"}}
   // \codes invalid_json invalid_value context_length_exceeded model_not_found rate_limited queue_full internal loading
-  // \codes device_lost deadline out_of_memory
+  // \codes device_lost deadline out_of_memory.
   void embed(const RouteRequest &request);
   // Computes embeddings as OpenAI's interface does.
-  // \field model text: the model
-  // \field input text or list: a text, a list of texts, a list of tokens, or a list of these; 1 to 2048 of them
-  // \field encoding_format text: `float`, the default, or `base64` of little-endian f32
-  // \field dimensions number: keeps the first ones, of a model that allows it
-  // \field user text: is not used
-  // \field pooling text: `cls`, `mean` or `last`, of those that the model has
-  // \field normalize boolean: scales vectors to length 1; as the model does by default
-  // \field truncate boolean: cuts a text that is too long; else it is an error
-  // \field prompt_name text: one of the model's prompts, put before each text
+  // \field model text: the model.
+  // \field input text or list: a text, a list of texts, a list of tokens, or a list of these; 1 to 2048 of them.
+  // \field encoding_format text: `float`, the default, or `base64` of little-endian f32.
+  // \field dimensions number: keeps the first ones, of a model that allows it.
+  // \field user text: is not used.
+  // \field pooling text: `cls`, `mean` or `last`, of those that the model has.
+  // \field normalize boolean: scales vectors to length 1; as the model does by default.
+  // \field truncate boolean: cuts a text that is too long; else it is an error.
+  // \field prompt_name text: one of the model's prompts, put before each text.
   // \answer {"object":"list","data":[{"object":"embedding","index","embedding":[...]}],"model",
   // \answer "usage":{"prompt_tokens","total_tokens"}}
   // \codes invalid_json invalid_value context_length_exceeded model_not_found rate_limited queue_full internal loading
-  // \codes device_lost deadline out_of_memory
+  // \codes device_lost deadline out_of_memory.
   void embedOpenAi(const RouteRequest &request);
   void embedAs(const RouteRequest &request, bool isOpenAi);
 

@@ -117,7 +117,7 @@ auto scan(const Tensor<D, T, X...> &x, const Tensor<E, S...> &start, F body, Loc
   return scan(x, std::tuple(start), body, where);
 }
 
-/// What `yes` gives where the condition holds, else what `no` gives: a tensor or a tuple, of one type. Only that one is
+/// The result of `yes` where the condition holds, else that of `no`: a tensor or a tuple, of one type. Only that one is
 /// computed.
 template <class Yes, class No>
 auto branch(const Scalar<b1> &condition, Yes yes, No no, Loc where = Loc::current()) {

@@ -69,7 +69,7 @@ struct b1 {
 };
 
 /// A size that is known (64), has a name ("batch"), or is any. The program's types know at most as much as the graph
-/// does: what they leave open is checked when the graph is built, or by the call.
+/// does. A size that they leave open is checked when the graph is built, or by the call.
 struct Dim {
   char name[20]{};
   int64_t size = -1;

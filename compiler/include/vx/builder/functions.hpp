@@ -390,7 +390,7 @@ auto concatOf(Loc where, const Tensor<D, S...> &first, const More &...more) {
   return TensorOf<D, out>(node.set("axis", static_cast<int64_t>(at)).out());
 }
 } // namespace detail
-/// The tensors one behind the other along dimension A.
+/// The tensors side by side along dimension A, in their order.
 template <int A, class D, Dim... S, Dim... E>
 auto concat(const Tensor<D, S...> &a, const Tensor<D, E...> &b, Loc where = Loc::current()) {
   return detail::concatOf<A>(where, a, b);

@@ -15,8 +15,7 @@
 
 namespace vx::build {
 
-/// What is wrong with a graph, with the line of the program and the layer: "lm.cpp:14: h/0/attn (...): wants ..., got
-/// ...".
+/// A fault of a graph. The message has the line of the program and the layer, as in "lm.cpp:14: h/0/attn (...): ...".
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

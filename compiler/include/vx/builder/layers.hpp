@@ -329,12 +329,13 @@ private:
   double epsilon;
 };
 
-/// Of each channel, over batch and places: in a training step of the batch, else by what was collected.
+/// Normalises each channel over batch and positions: by the batch's statistics in a training step, else by the running
+/// ones.
 template <int Channels>
 struct BatchNorm {
   Tensor<f32, Channels> weight, bias, running_mean, running_var;
 
-  /// What was collected moves by the share `momentum` towards a batch's.
+  /// The running statistics move by the share `momentum` towards those of a batch.
   explicit BatchNorm(Scope scope, double epsilon = 1e-5, double momentum = 0.1, Loc where = Loc::current())
       : weight(scope.parameter<f32, Channels>("weight", constant_init(1), where)),
         bias(scope.parameter<f32, Channels>("bias", {}, where)),
@@ -727,7 +728,7 @@ Tensor<f32, B, C> global_avg_pool(const Tensor<f32, B, C, S...> &x, Loc where = 
 
 //===-- Others --------------------------------------------------------------------------------===//
 
-/// In a training step each element is 0 with this probability, and else divided by what is left of 1; elsewhere x.
+/// In a training step each element is 0 with this probability p, and else x / (1 - p). Elsewhere the result is x.
 struct Dropout {
   explicit Dropout(Scope scope, double probability = 0.5) : scope(scope), probability(probability) {}
   template <class D, Dim... S>
@@ -744,7 +745,7 @@ private:
   double probability;
 };
 
-/// All dimensions behind the first as one.
+/// All dimensions after the first become one.
 struct Flatten {
   Flatten() = default;
   explicit Flatten(Scope) {}
@@ -777,7 +778,7 @@ VX_BUILDER_ACTIVATION(Softplus, softplus(x, where))
 } // namespace activation
 #undef VX_BUILDER_ACTIVATION
 
-/// Layers one behind the other, in the scopes "0", "1", ...
+/// Layers in sequence, in the scopes "0", "1", ...
 template <class... Layers>
 struct Sequential {
   std::tuple<Layers...> layers;

@@ -98,9 +98,9 @@ constexpr auto withoutAxes(std::index_sequence<I...>, const std::array<int, size
 
 } // namespace detail
 
-/// A value of the function that is being built. `S` are its sizes, row-major: numbers, names, or `any`. What is known
-/// less of a tensor is not said to be known more but by `as`, which the graph or the call checks. Two words; copies are
-/// the same value.
+/// A value of the function that is being built. `S` are its sizes, row-major: numbers, names, or `any`. A tensor of
+/// which less is known becomes one of which more is known only by `as`, which the graph or the call checks. It is two
+/// words; copies are the same value.
 template <class D, Dim... S>
 class Tensor {
 public:
@@ -139,7 +139,7 @@ public:
   const detail::Ref &ref() const { return value; }
 
   // Views and types.
-  /// The same tensor of these sizes: what is not known is checked when the graph is built, or by the call.
+  /// The same tensor of these sizes. A size that is not known is checked when the graph is built, or by the call.
   template <Dim... E>
   Tensor<D, E...> as(Loc where = Loc::current()) const {
     VX_BUILDER_CHECK(sizeof...(E) == rank, message("as: want ", static_cast<int64_t>(rank), " dimensions, got ",
@@ -366,16 +366,16 @@ private:
   detail::Ref value;
 };
 
-/// A variable that functions store: what it holds stays from one call of the instance to the next.
+/// A variable that functions store. Its value stays from one call of the instance to the next.
 template <class D, Dim... S>
 class Variable {
 public:
   explicit Variable(const Tensor<D, S...> &variable) : variable(variable) {}
-  /// What it holds here.
+  /// Its value at this point of the function.
   Tensor<D, S...> read(Loc where = Loc::current()) const {
     return Tensor<D, S...>(detail::Node("Identity", variable.ref(), {"", "read", where}).out());
   }
-  /// Holds `value` from here on, and behind the call if that succeeds.
+  /// Sets its value from here on. It stays after the call if the call succeeds.
   void store(const Tensor<D, S...> &value, Loc where = Loc::current()) const {
     const detail::Place place{"", "store", where};
     const vxb_place raw = place.raw();

@@ -100,7 +100,7 @@ Scalar<f32> nll(const Tensor<f32, S...> &logs, const Tensor<i64, Y...> &labels, 
 VX_BUILDER_LOSS(mse, "mse:")
 /// The mean of |output - target|.
 VX_BUILDER_LOSS(l1, "l1:")
-/// The mean of what is (output - target)^2 / 2 up to a distance of 1, and the distance - 1 / 2 beyond.
+/// The mean of (output - target)^2 / 2 up to a distance of 1, and of the distance - 1 / 2 beyond.
 VX_BUILDER_LOSS(huber, "huber:")
 /// Of probabilities from 0 to 1.
 VX_BUILDER_LOSS(bce, "bce:")
@@ -144,9 +144,9 @@ struct Metric {
   std::string name;
   Scalar<f32> value;
 };
-/// What is minimised, and what is told beside it. A session takes each for a mean: over the rows of a batch, or, where
-/// it is a sum divided by another sum that no parameter is in, over that other sum (labels that are not ignored,
-/// weights).
+/// The value that is minimised, and metrics that are reported beside it. A session takes each for a mean: over the rows
+/// of a batch, or, where it is a sum divided by another sum that no parameter is in, over that other sum (labels that
+/// are not ignored, weights).
 class Loss {
 public:
   Loss(const Scalar<f32> &loss, std::initializer_list<Metric> metrics = {}) {
@@ -299,7 +299,7 @@ void compileBy(Graph &graph, const Compile &options, F run) {
 
 } // namespace detail
 
-/// Compiles the graph to a module file. Throws Error with what is wrong, and leaves no file then.
+/// Compiles the graph to a module file. Throws Error with the reason, and leaves no file then.
 inline void compile(Graph &graph, const std::string &path, const Compile &options = {}) {
   detail::compileBy(graph, options,
                     [&](const vxc_options &raw) { return vxb_compile(graph.get(), path.c_str(), &raw); });
@@ -313,7 +313,7 @@ inline CompiledModule compile_bytes(Graph &graph, const Compile &options = {}) {
 }
 
 /// Writes a function as an ONNX model. `read(name, data, size)` gives the elements of a parameter: those of a session
-/// or an instance. Written beside `path`, and renamed when it is whole: what stood there before stays if it fails.
+/// or an instance. It is written beside `path` and renamed when it is whole. A file that was there stays if it fails.
 template <class F>
 void export_onnx(Graph &graph, const std::string &function, const std::string &path, F read, int64_t opset = 20) {
   struct stat known = {};

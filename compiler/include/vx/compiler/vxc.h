@@ -66,9 +66,10 @@ typedef struct vxc_options {
   // "OUTPUT:NAME,NAME": adds a function "gradient", with the model's inputs and a result "grad/NAME" for each name, the
   // gradient of the sum of the output's elements with respect to that input, initializer or variable. NULL: none.
   const char *gradient;
-  // What is trained: "auto", or patterns of initializers' names between commas ('*', '?', '[a-z]'), or both. Then
+  // The initializers that are trained: "auto", or patterns of names between commas ('*', '?', '[a-z]'), or both. Then
   // `loss` and `optimizer` are required, and the module has "train_step", "evaluate" and "predict" over the same
-  // variables (docs/training.md). Notes say of each initializer what became of it. NULL: the module does not train.
+  // variables (docs/training.md). A note says of each initializer whether it is trained. NULL: the module does not
+  // train.
   const char *train;
   const char *freeze;    // patterns of initializers that are not trained; NULL: none
   const char *loss;      // "NAME", "NAME:OUTPUT", "NAME:OUTPUT,key=value,..."
@@ -76,21 +77,21 @@ typedef struct vxc_options {
   double clip_norm;      // the greatest norm of all gradients; 0: any
   double clip_value;     // the greatest absolute value of a gradient; 0: any
   // "train": in "train_step" batch norms are of the batch, and their mean and variance are variables, which it updates.
-  // "frozen": these are constants. NULL: what the file says of each ('training_mode'), else frozen.
+  // "frozen": these are constants. NULL: as the file says of each ('training_mode'), else frozen.
   const char *batch_norm;
   const char *dropout;    // NULL or "train": Dropout nodes drop in "train_step"; "frozen": nowhere
   uint8_t keep_gradients; // the module has the two halves of "train_step" too, "backward" and "update"
-  // The model gets a new head of so many classes: the weight and bias behind the loss's output start with random
-  // values. 0: the model's own.
+  // The model gets a new head of so many classes: the weight and bias of the loss's output start with random values.
+  // 0: the model's own.
   int64_t classes;
-  // What a module that trains keeps of an ONNX model, so that it can be exported with what was trained: "inside", the
-  // weights of the export are in its file; "external", in a file beside it; "none". NULL: inside up to 1.8 GB.
+  // Whether a module that trains stores the ONNX model, for an export with the trained weights: "inside", the weights
+  // of the export are in its file; "external", in a file beside it; "none". NULL: inside up to 1.8 GB.
   const char *onnx_export;
   const char
-      *init; // NULL or "file": what is trained starts as the model has it; "random": as layers start, from nothing
-  // Bytes that the arena of the functions that train may take on each target, at the sizes that are planned with: the
-  // largest of `dims`, else `planned_batch` for the rows of a batch, else the end of a symbol's range, else 8. What
-  // they keep of their forward part is chosen by that; VXC_USAGE, with the least number, where nothing fits. 0: any
+      *init; // NULL or "file": trained weights start as the model has them; "random": as layers start, from nothing
+  // Bytes that the arena of the functions that train may take on each target. The values that they keep of their
+  // forward part are chosen by that; VXC_USAGE, with the least number, where nothing fits. Sizes are planned as the
+  // largest of `dims`, else `planned_batch` for the rows of a batch, else the end of a symbol's range, else 8. 0: any
   // number.
   int64_t memory;
   int64_t planned_batch; // 0: not known
