@@ -5,12 +5,13 @@ Each check is a function below, by its name. It gives one line for each thing th
 """
 import argparse
 import functools
+import glob
 import os
 import re
 import sys
 import urllib.parse
 
-from pages import Tree, anchors, rows, sections, without_code
+from pages import Tree, anchors, list_sources, rows, sections, without_code
 
 
 def check_links(tree):
@@ -327,6 +328,47 @@ def check_changelog(tree):
     abi = ".".join(re.findall(r"VX_MODULE_ABI_\w+ (\d+)", tree.read("runtime/include/vx/abi/version.h")))
     if f"Module ABI {abi}" not in entries.get(newest, ""):
         yield f"{page}: {newest}: expected 'Module ABI {abi}'"
+
+
+# Flags of programs that are not of this tree.
+OTHER_FLAGS = {"--now", "--variable"}  # systemctl, pkg-config
+
+
+@functools.cache
+def flags_of(text):
+    return set(re.findall(r"--[a-z][a-z0-9-]+", text))
+
+
+def check_flags(tree):
+    """Each flag that a page names between backticks stands in a tool, a script or a test. Blocks of pages are run."""
+    known = OTHER_FLAGS | {"--" + key.split(".")[-1].replace("_", "-") for key in environment_of_server(tree).values()}
+    for path, text in tree.sources(("cmake", "runtime", "scripts", "test", "tools"), (".cpp", ".h", ".py", ".in", ".txt", ".cmake", ".sh")):
+        if not path.startswith("test/docs/"):
+            known |= flags_of(text)
+    for page in tree.pages():
+        for code in re.findall(r"`([^`\n]+)`", without_code(tree.read(page))):
+            for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", code):
+                if flag not in known and not flag.startswith("--vx-"):
+                    yield f"{page}: '{flag}': no tool has it"
+
+
+# Paths of other projects.
+OTHER_PATHS = {"test/mockgpu/amd/emu.py"}
+
+
+def check_paths(tree):
+    """Each path and each source that a page names between backticks is there; a path may leave out its ending."""
+    folders = ("base", "cmake", "compiler", "dialects", "docs", "examples", "frontends", "python", "runtime", "scripts", "test", "tools")
+    names = {os.path.basename(path) for path in list_sources(tree.root, folders, ("",))}
+    for page in tree.pages():
+        for code in re.findall(r"`([^`\n]+)`", without_code(tree.read(page))):
+            for path in re.findall(r"(?<![\w./~$<*-])([\w.-]+/[\w./-]+)", code):
+                path = path.rstrip("./")
+                is_there = tree.exists(path) or any(glob.iglob(os.path.join(glob.escape(tree.root), glob.escape(path) + "*")))
+                if path.split("/")[0] in folders and path not in OTHER_PATHS and not is_there:
+                    yield f"{page}: '{path}' is not there"
+            if re.fullmatch(r"\w+\.(?:cpp|h|hpp|td|py|inc|mlir)", code) and code not in names:
+                yield f"{page}: there is no file '{code}'"
 
 
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}

@@ -55,6 +55,11 @@ PLANTS = {
                   ("docs/platforms.md", "| x86-64 | tested:", "| x86-64 | fine:", "Operating systems: Debian 12: expected one of tested")],
     "changelog": [("CMakeLists.txt", "project(vx VERSION 0", "project(vx VERSION 7", "expected the newest entry to be of 7."),
                   ("runtime/include/vx/abi/version.h", "VX_MODULE_ABI_MINOR ", "VX_MODULE_ABI_MINOR 9", "expected 'Module ABI ")],
+    "flags": [("docs/numerics.md", "`--strict-math` switches off", "`--exact-math` switches off", "docs/numerics.md: '--exact-math': no tool has it"),
+              ("docs/serving.md", "`--drain-s`", "`--drain-seconds`", "'--drain-seconds': no tool has it")],
+    "paths": [("docs/math.md", "`test/unit/compiler/math`", "`test/unit/compiler/maths`", "docs/math.md: 'test/unit/compiler/maths' is not there"),
+              ("docs/module-format.md", "runtime/lib/module/check_program.cpp", "runtime/lib/module/check_programs.cpp", "'runtime/lib/module/check_programs.cpp' is not there"),
+              ("docs/math.md", "`MathCoefficients.inc`", "`MathNumbers.inc`", "there is no file 'MathNumbers.inc'")],
 }
 
 
