@@ -85,7 +85,7 @@ VX_API void vx_status_release(vx_status status);
 /* Gives back a string from a `char **out_` argument. NULL does nothing. */
 VX_API void vx_string_release(char *string);
 
-/* The version of the runtime and of the module files it reads, e.g. "vx 0.1.0 (module abi 0.1)". Lives forever. */
+/* The version of the runtime and of the module files it reads, "vx VERSION (module abi MAJOR.MINOR)". Lives forever. */
 VX_API const char *vx_version(void);
 
 typedef enum vx_log_level {
@@ -500,7 +500,8 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
  *    "taken":{"backend":"cpu","device":"cpu:0","name":"...","target":"cpu","variant":"x86-64-v3","threads":2},
  *    "refused":[{"device":"cuda","code":"no_driver","reason":"this runtime has no cuda driver"}, ...]}
  * `taken` is null in a status report. The codes: no_driver, no_library, no_device, no_such_device, software, no_code,
- * no_variant, device_failed. no_code is of a device that is there: for what the module has no code for, this call looks.
+ * no_variant, device_failed. no_code is reported of a device that is there: this call also looks for devices that the
+ * module has no code for.
  *
  * \param out_report  The caller's string. The text form has one line per fact and ends with a line feed.
  * Thread-safe; the report never changes. */
