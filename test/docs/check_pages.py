@@ -15,8 +15,8 @@ from pages import Tree, anchors, list_sources, rows, sections, without_code
 
 
 def check_links(tree):
-    """Each relative link of a page leads to a file, and to a heading where it names one."""
-    known = {}
+    """Each relative link of a page leads to a file, and to a heading where it names one; each page is linked."""
+    known, linked = {}, {"README.md"}
     for page in tree.pages():
         text = re.sub(r"`[^`\n]*`", "", without_code(tree.read(page)))
         for link in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -24,6 +24,8 @@ def check_links(tree):
                 continue
             path, _, anchor = urllib.parse.unquote(link).partition("#")
             path = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+            if path != page:
+                linked.add(path)
             if not tree.exists(path):
                 yield f"{page}: '{link}': there is no file '{path}'"
             elif anchor and path.endswith(".md"):
@@ -31,6 +33,9 @@ def check_links(tree):
                     known[path] = anchors(tree.read(path))
                 if anchor not in known[path]:
                     yield f"{page}: '{link}': {path} has no heading '#{anchor}'"
+    for page in tree.pages():
+        if page not in linked:
+            yield f"{page}: no other page has a link to it"
 
 
 def handles(tree):

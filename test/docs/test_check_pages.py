@@ -8,7 +8,8 @@ from pages import Tree
 # Of each check: the file, a text in it, another text in its place, and a part of a line that the check then prints.
 PLANTS = {
     "links": [("docs/glossary.md", "(phases.md)", "(phase.md)", "there is no file 'docs/phase.md'"),
-              ("docs/glossary.md", "(training.md#checkpoints)", "(training.md#checkpoint)", "docs/training.md has no heading '#checkpoint'")],
+              ("docs/glossary.md", "(training.md#checkpoints)", "(training.md#checkpoint)", "docs/training.md has no heading '#checkpoint'"),
+              ("docs/roadmap.md", "(../CHANGELOG.md)", "(../README.md)", "CHANGELOG.md: no other page has a link to it")],
     "glossary": [("docs/glossary.md", "### arena\n", "### zone\n", "expected 'asset' before 'zone'"),
                  ("docs/glossary.md", "### arena\n", "### arenaceous\n", "'arenaceous': no other page uses it"),
                  ("docs/glossary.md", "### instance\n", "### instances\n", "expected an entry 'instance', which is of vx.h"),
