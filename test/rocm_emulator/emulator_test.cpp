@@ -598,6 +598,30 @@ TEST(Integers, bits) {
   }
 }
 
+TEST(Integers, dotsOfBytes) {
+  // (-1 or 255) * 2 + 2 * (-3 or 253) + 127 * 1 + (-128 or 128) * (-2 or 254)
+  auto fill = [](Machine &machine) {
+    machine.fill(0, [](unsigned) { return 0x807f02ffu; });
+    machine.fill(1, [](unsigned) { return 0xfe01fd02u; });
+    machine.fill(2, [](unsigned lane) { return 0x7fffff00u + lane; });
+  };
+  for (const char *name : chipNames) {
+    Machine machine(name);
+    fill(machine);
+    const bool hasNegation = std::string_view(name) != "gfx942";
+    machine.run(hasNegation
+                    ? "v_dot4_i32_iu8 v3, v0, v1, v2 neg_lo:[1,1,0]\n v_dot4_u32_u8 v4, v0, v1, 5\n"
+                      "v_dot4_i32_iu8 v5, v0, v1, 0 neg_lo:[1,0,0]\n v_dot4_i32_iu8 v6, v0, v1, 0 neg_lo:[0,1,0]"
+                    : "v_dot4_i32_i8 v3, v0, v1, v2\n v_dot4_u32_u8 v4, v0, v1, 5");
+    EXPECT_EQ(machine.word(3), 0x7fffff00u + uint32_t(-2 - 6 + 127 + 256));
+    EXPECT_EQ(machine.word(4), uint32_t(510 + 506 + 127 + 128 * 254 + 5));
+    if (!hasNegation)
+      continue;
+    EXPECT_EQ(machine.word(5), uint32_t(-2 + 506 + 127 - 128 * 254));
+    EXPECT_EQ(machine.word(6), uint32_t(510 - 6 + 127 - 256));
+  }
+}
+
 TEST(Integers, leadingBits) {
   Machine machine("gfx942");
   const uint32_t values[] = {0, ~0u, 1, 0x80000000, 0xff000000};

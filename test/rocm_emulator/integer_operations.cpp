@@ -120,12 +120,6 @@ T middleOf(T a, T b, T c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
 
-uint32_t dot4(uint32_t a, uint32_t b, uint32_t sum) {
-  for (unsigned shift = 0; shift < 32; shift += 8)
-    sum += (a >> shift & 0xff) * (b >> shift & 0xff);
-  return sum;
-}
-
 } // namespace
 
 std::vector<Operation> integerOperations() {
@@ -190,7 +184,6 @@ std::vector<Operation> integerOperations() {
                                       [](int16_t a, int16_t b, uint32_t c) { return uint32_t(int32_t(a) * b) + c; }),
       {"v_mad_u64_u32", multiplyAdd64<false>, TakesNothing, {Type::None, Type::None, Type::B32, Type::B32, Type::U64}},
       {"v_mad_i64_i32", multiplyAdd64<true>, TakesNothing, {Type::None, Type::None, Type::B32, Type::B32, Type::I64}},
-      lanes<Uint, Uint, Uint, Uint>("v_dot4_u32_u8", [](uint32_t a, uint32_t b, uint32_t c) { return dot4(a, b, c); }),
       lanes<Uint, Uint, Uint>("v_min_u32", [](uint32_t a, uint32_t b) { return std::min(a, b); }),
       lanes<Uint, Uint, Uint>("v_max_u32", [](uint32_t a, uint32_t b) { return std::max(a, b); }),
       lanes<Int, Int, Int>("v_min_i32", [](int32_t a, int32_t b) { return std::min(a, b); }),

@@ -1,4 +1,4 @@
-// v_pk_*: two results of 16 bits in one register, or of 32 bits in two.
+// v_pk_*: two results of 16 bits in one register, or of 32 bits in two. v_dot4_*: sums of the products of four bytes.
 #include "lanes.h"
 #include "operations.h"
 
@@ -90,6 +90,39 @@ Operation packedPairs(std::string_view name, F) {
   return operation;
 }
 
+// A sign, or the lower negation of the source where the instruction has one for each, makes its bytes signed. The sum
+// wraps around.
+enum class Bytes { Signed, Unsigned, ByNegation };
+
+template <Bytes bytes>
+void runDotOfBytes(Wave &wave, const Instruction &instruction) {
+  Vector scratch[3][2], result[1];
+  Source sources[3];
+  for (unsigned k = 0; k < 3; ++k)
+    sources[k] = read(wave, instruction, k + 1, k, 1, scratch[k]);
+  auto byte = [&](unsigned lane, unsigned source, unsigned place) {
+    const auto bits = static_cast<uint8_t>((*sources[source].word[0])[lane] >> (8 * place));
+    const bool isSigned =
+        bytes == Bytes::Signed || (bytes == Bytes::ByNegation && (instruction.modifiers.negateLow >> source & 1));
+    return isSigned ? static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(bits))) : uint32_t(bits);
+  };
+  for (unsigned lane = 0; lane < wave.lanes; ++lane) {
+    uint32_t sum = (*sources[2].word[0])[lane];
+    for (unsigned place = 0; place < 4; ++place)
+      sum += byte(lane, 0, place) * byte(lane, 1, place);
+    result[0][lane] = sum;
+  }
+  write(wave, instruction, result, 1, false);
+}
+
+template <Bytes bytes>
+Operation dotOfBytes(std::string_view name) {
+  return {name,
+          &runDotOfBytes<bytes>,
+          bytes == Bytes::ByNegation ? TakesPackedNegate : TakesNothing,
+          {Type::None, Type::B32, Type::B32, Type::B32}};
+}
+
 } // namespace
 
 std::vector<Operation> packedOperations() {
@@ -119,6 +152,9 @@ std::vector<Operation> packedOperations() {
       packedPairs<2>("v_pk_mul_f32", [](float a, float b) { return a * b; }),
       packedPairs<3>("v_pk_fma_f32", [](float a, float b, float c) { return std::fma(a, b, c); }),
       packed<Short, Ushort, Short>("v_pk_ashrrev_i16", [](uint16_t a, int16_t b) { return int16_t(b >> (a & 15)); }),
+      dotOfBytes<Bytes::Signed>("v_dot4_i32_i8"),
+      dotOfBytes<Bytes::Unsigned>("v_dot4_u32_u8"),
+      dotOfBytes<Bytes::ByNegation>("v_dot4_i32_iu8"),
   };
 }
 

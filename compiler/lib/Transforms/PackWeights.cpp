@@ -67,7 +67,9 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
   void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation, int64_t groups = 1) {
     Value weight = operand.get();
     auto type = cast<RankedTensorType>(weight.getType());
-    if (!type.hasStaticShape() || type.getNumElements() == 0 || !isa<FloatType>(type.getElementType()))
+    Type sum = getElementTypeOrSelf(operand.getOwner()->getResult(0).getType());
+    bool isSummed = isa<FloatType>(sum) || (tileBytes != 0 && sum.isInteger(32));
+    if (!type.hasStaticShape() || type.getNumElements() == 0 || !isSummed)
       return;
     int64_t tile = std::max<int64_t>(1, tileBytes * 8 / type.getElementTypeBitWidth());
     // A product's vectors begin with a group. Where some would reach into a second tile, one tile has all columns, and

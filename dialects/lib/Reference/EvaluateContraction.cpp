@@ -49,6 +49,11 @@ static void setIntDot(HostTensor &result, int64_t at, const HostTensor &lhs, con
   result.setInt(at, static_cast<int64_t>(sum));
 }
 
+/// The element type of sums of products, by the attribute `sums`.
+static ElementType getSumType(std::optional<mlir::Type> sums, ElementType operand) {
+  return !sums ? operand : sums->isF32() ? ElementType::F32 : ElementType::I32;
+}
+
 static Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &rhs) {
   auto checkPairs = [&](llvm::ArrayRef<int64_t> lhsDims, llvm::ArrayRef<int64_t> rhsDims) -> llvm::Error {
     for (auto [l, r] : llvm::zip(lhsDims, rhsDims))
@@ -72,7 +77,7 @@ static Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostT
   for (int64_t dim : rhsFree)
     shape.push_back(rhs.getShape()[dim]);
 
-  HostTensor result(op.getSums() ? ElementType::F32 : lhs.getElementType(), shape);
+  HostTensor result(getSumType(op.getSums(), lhs.getElementType()), shape);
   std::vector<int64_t> lhsRows = getOffsets(lhs, lhsFree), rhsColumns = getOffsets(rhs, rhsFree);
   std::vector<int64_t> lhsBatches = getOffsets(lhs, op.getLhsBatch()), rhsBatches = getOffsets(rhs, op.getRhsBatch());
   std::vector<int64_t> lhsSteps = getOffsets(lhs, op.getLhsContracting());
@@ -111,7 +116,7 @@ static Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor 
   for (size_t d = 0; d < spatial; ++d)
     shape[firstSpatial + d] = getWindowCount(inputShape[firstSpatial + d], filterShape[d + 2], op.getStrides()[d],
                                              op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]);
-  HostTensor result(op.getSums() ? ElementType::F32 : input.getElementType(), shape);
+  HostTensor result(getSumType(op.getSums(), input.getElementType()), shape);
   bool asFloat = isFloat(input.getElementType());
   std::vector<double> inputs, weights;
   if (asFloat) {
@@ -169,7 +174,7 @@ static Result evaluateConvFilter(ConvFilterOp op, const HostTensor &input, const
     shape[op.getKernelDim(d)] = (*kernel)[d];
     places.push_back(gradientShape[op.getSpatialDim(d)]);
   }
-  HostTensor result(op.getSums() ? ElementType::F32 : input.getElementType(), shape);
+  HostTensor result(getSumType(op.getSums(), input.getElementType()), shape);
   std::vector<double> inputs = toFloats(input), gradients = toFloats(gradient);
   Shape inputStrides = getStrides(inputShape), gradientStrides = getStrides(gradientShape);
   IndexSpace windows(places);

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-Value emitMatMul(NodeImporter &n, Value lhs, Value rhs) {
+Value emitMatMul(NodeImporter &n, Value lhs, Value rhs, TypeAttr sums) {
   Dims left = vx::getDims(typeOf(lhs)), right = vx::getDims(typeOf(rhs));
   if (left.empty() || right.empty())
     throwInvalid("expects tensors of 1 or more dimensions, got " + describe(lhs.getType()) + " and " +
@@ -15,9 +15,9 @@ Value emitMatMul(NodeImporter &n, Value lhs, Value rhs) {
     // No batch dimension on the right, or a vector on the left.
     if (rightRank <= 2)
       return n.emit<ContractOp>(lhs, rhs, ArrayRef<int64_t>(), ArrayRef<int64_t>(), ArrayRef<int64_t>(leftRank - 1),
-                                ArrayRef<int64_t>(rightRank == 1 ? 0 : rightRank - 2));
+                                ArrayRef<int64_t>(rightRank == 1 ? 0 : rightRank - 2), sums, TypeAttr());
     return n.emit<ContractOp>(rhs, lhs, ArrayRef<int64_t>(), ArrayRef<int64_t>(), ArrayRef<int64_t>(rightRank - 2),
-                              ArrayRef<int64_t>(0));
+                              ArrayRef<int64_t>(0), sums, TypeAttr());
   }
   Dims batch = n.broadcastShapes(ArrayRef<DimAttr>(left).drop_back(2), ArrayRef<DimAttr>(right).drop_back(2));
   auto spread = [&](Value value, ArrayRef<DimAttr> dims) {
@@ -29,8 +29,8 @@ Value emitMatMul(NodeImporter &n, Value lhs, Value rhs) {
   rhs = spread(rhs, right);
   int64_t batchRank = batch.size();
   auto batchDims = llvm::to_vector(llvm::seq<int64_t>(0, batchRank));
-  return n.emit<ContractOp>(lhs, rhs, batchDims, batchDims, ArrayRef<int64_t>(batchRank + 1),
-                            ArrayRef<int64_t>(batchRank));
+  return n.emit<ContractOp>(lhs, rhs, ArrayRef(batchDims), ArrayRef(batchDims), ArrayRef<int64_t>(batchRank + 1),
+                            ArrayRef<int64_t>(batchRank), sums, TypeAttr());
 }
 
 static void importMatMul(NodeImporter &n) { n.setOutput(0, emitMatMul(n, n.getTensor(0), n.getTensor(1))); }

@@ -256,18 +256,85 @@ static Value widenFactor(NodeImporter &n, Value factor) {
   return n.cast(factor, isa<FloatType>(type) ? Type(n.builder.getF32Type()) : n.builder.getI32Type());
 }
 
-/// Input `index` less its zero point, which stands at `zeroIndex` where it is given.
-static Value getFactor(NodeImporter &n, unsigned index, unsigned zeroIndex,
-                       llvm::function_ref<Value(Value, Value)> align) {
-  Value factor = n.getTensor(index), wide = widenFactor(n, factor);
+/// The zero point of input `index`, which stands at `zeroIndex` where it is given: of the input's type, and aligned
+/// with it. Null for none.
+static Value getZeroPoint(NodeImporter &n, unsigned index, unsigned zeroIndex,
+                          llvm::function_ref<Value(Value, Value)> align) {
   if (!n.hasInput(zeroIndex))
-    return wide;
-  Value zero = n.getTensor(zeroIndex);
+    return {};
+  Value factor = n.getTensor(index), zero = n.getTensor(zeroIndex);
   if (elementOf(zero) != elementOf(factor))
     throwInvalid("expects a zero point of the elements' type: want " + describe(elementOf(factor)) + ", got " +
                  describe(zero.getType()));
-  Dims dims = vx::getDims(typeOf(wide));
-  return n.emit<SubOp>(wide, n.broadcast(n.cast(align(zero, factor), elementOf(wide)), dims));
+  return align(zero, factor);
+}
+
+/// Input `index` less its zero point.
+static Value getFactor(NodeImporter &n, unsigned index, unsigned zeroIndex,
+                       llvm::function_ref<Value(Value, Value)> align) {
+  Value wide = widenFactor(n, n.getTensor(index)), zero = getZeroPoint(n, index, zeroIndex, align);
+  if (!zero)
+    return wide;
+  return n.emit<SubOp>(wide, n.broadcast(n.cast(zero, elementOf(wide)), vx::getDims(typeOf(wide))));
+}
+
+namespace {
+
+/// Integers of 8 bits and their zero point, aligned with them; null where it is none or known to be 0.
+struct Bytes {
+  Value elements, zero;
+};
+
+} // namespace
+
+/// Nothing where the input is of another type.
+static std::optional<Bytes> getBytes(NodeImporter &n, unsigned index, unsigned zeroIndex,
+                                     llvm::function_ref<Value(Value, Value)> align) {
+  Value elements = n.getTensor(index);
+  if (!elementOf(elements).isInteger(8))
+    return std::nullopt;
+  Value zero = getZeroPoint(n, index, zeroIndex, align);
+  std::optional<SmallVector<int64_t>> known = zero ? n.getConstantIntegers(zeroIndex) : std::nullopt;
+  if (known && llvm::all_of(*known, [](int64_t value) { return value == 0; }))
+    zero = {};
+  return Bytes{elements, zero};
+}
+
+static Value emitWideSum(NodeImporter &n, Value value, ArrayRef<int64_t> axes) {
+  return n.reduce(ReduceKind::sum, n.cast(value, n.builder.getI32Type()), axes);
+}
+
+/// The matrix product of two inputs, each less its zero point. With a and b of 8 bits and zero points u and v, which are
+/// the same along the sum:
+///
+///     sum of (a - u) * (b - v)  =  sum of a * b  -  v * sum of a  -  u * sum of (b - v)
+///
+/// All of this is i32, which wraps around. The product reads bytes. The other sums are those of rows and of columns; a
+/// constant's are computed once.
+static Value emitIntegerMatMul(NodeImporter &n, unsigned left, unsigned leftZero, unsigned right, unsigned rightZero) {
+  auto align = [&](bool isLeft) {
+    return [&n, isLeft](Value zero, Value like) { return alignWithMatrix(n, zero, like, isLeft, "a zero point"); };
+  };
+  std::optional<Bytes> lhs = getBytes(n, left, leftZero, align(true));
+  std::optional<Bytes> rhs = getBytes(n, right, rightZero, align(false));
+  bool areMatrices = n.getTensorType(left).getRank() >= 2 && n.getTensorType(right).getRank() >= 2;
+  if (!lhs || !rhs || ((lhs->zero || rhs->zero) && !areMatrices))
+    return emitMatMul(n, getFactor(n, left, leftZero, align(true)), getFactor(n, right, rightZero, align(false)));
+  Type i32 = n.builder.getI32Type();
+  Value sums = emitMatMul(n, lhs->elements, rhs->elements, TypeAttr::get(i32));
+  Dims dims = vx::getDims(typeOf(sums));
+  auto subtract = [&](Value zero, Value others, int64_t axis) {
+    Dims kept = vx::getDims(typeOf(others));
+    kept[axis] = n.dim(1);
+    Value sum = n.reshape(emitWideSum(n, others, {axis}), kept);
+    sums = n.emit<SubOp>(sums, n.emit<MulOp>(n.broadcast(n.cast(zero, i32), dims), n.broadcast(sum, dims)));
+  };
+  if (rhs->zero)
+    subtract(rhs->zero, lhs->elements, typeOf(lhs->elements).getRank() - 1);
+  if (lhs->zero)
+    subtract(lhs->zero, rhs->zero ? getFactor(n, right, rightZero, align(false)) : rhs->elements,
+             typeOf(rhs->elements).getRank() - 2);
+  return sums;
 }
 
 /// `sums` by a factor, rounded to the type of the zero point, which is input `zeroIndex`.
@@ -286,19 +353,12 @@ static void setQuantizedProduct(NodeImporter &n, Value sums, Value factor, unsig
   n.setOutput(0, castTo(n, n.emit<AddOp>(quotient, zero), type, CastRules()));
 }
 
-static void importMatMulInteger(NodeImporter &n) {
-  auto align = [&](bool isLeft) {
-    return [&n, isLeft](Value zero, Value like) { return alignWithMatrix(n, zero, like, isLeft, "a zero point"); };
-  };
-  n.setOutput(0, emitMatMul(n, getFactor(n, 0, 2, align(true)), getFactor(n, 1, 3, align(false))));
-}
+static void importMatMulInteger(NodeImporter &n) { n.setOutput(0, emitIntegerMatMul(n, 0, 2, 1, 3)); }
 
 static void importQLinearMatMul(NodeImporter &n) {
-  Value lhs, rhs, scales;
+  Value scales;
   for (bool isLeft : {true, false}) {
     unsigned first = isLeft ? 0 : 3;
-    auto align = [&](Value zero, Value like) { return alignWithMatrix(n, zero, like, isLeft, "a zero point"); };
-    (isLeft ? lhs : rhs) = getFactor(n, first, first + 2, align);
     Value scale = alignWithMatrix(n, n.getTensor(first + 1), n.getTensor(first), isLeft, "a scale");
     if (!scales) {
       scales = scale;
@@ -309,7 +369,7 @@ static void importQLinearMatMul(NodeImporter &n) {
     scales = n.emit<MulOp>(both[0], both[1]);
   }
   // The factor is rounded to the scales' type.
-  Value sums = emitMatMul(n, lhs, rhs);
+  Value sums = emitIntegerMatMul(n, 0, 2, 3, 5);
   Value divided[] = {scales, alignWithMatrix(n, n.getTensor(6), sums, /*isLeft=*/true, "a scale")};
   n.broadcastTogether(divided);
   setQuantizedProduct(n, sums, n.emit<DivOp>(divided[0], divided[1]), 7);
@@ -339,7 +399,19 @@ static Value emitIntegerConv(NodeImporter &n, unsigned input, unsigned inputZero
     return n.reshape(zero, {}); // the call may decide that it is one
   };
   auto alignFilter = [&](Value zero, Value) { return alignWithFilters(n, zero, rank, 0, "a zero point"); };
-  return emitConv(n, getFactor(n, input, inputZero, alignInput), getFactor(n, filter, filterZero, alignFilter));
+  std::optional<Bytes> elements = getBytes(n, input, inputZero, alignInput);
+  std::optional<Bytes> weights = getBytes(n, filter, filterZero, alignFilter);
+  if (!elements || !weights || weights->zero)
+    return emitConv(n, getFactor(n, input, inputZero, alignInput), getFactor(n, filter, filterZero, alignFilter));
+  // Outside of the input lies its zero point, so that each window's sum is too large by that many times the filter's.
+  Type i32 = n.builder.getI32Type();
+  Value sums = emitConv(n, elements->elements, weights->elements, TypeAttr::get(i32), elements->zero);
+  if (!elements->zero)
+    return sums;
+  Dims dims = vx::getDims(typeOf(sums));
+  Value ofFilters = emitWideSum(n, weights->elements, llvm::to_vector(llvm::seq<int64_t>(1, rank)));
+  return n.emit<SubOp>(sums, n.emit<MulOp>(n.broadcastInDim(n.cast(elements->zero, i32), dims, {}),
+                                           n.broadcastInDim(ofFilters, dims, 1)));
 }
 
 static void importConvInteger(NodeImporter &n) { n.setOutput(0, emitIntegerConv(n, 0, 2, 1, 3)); }

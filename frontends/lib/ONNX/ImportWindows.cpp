@@ -72,16 +72,21 @@ static bool isConstant(ArrayRef<DimAttr> dims) {
   return llvm::all_of(dims, [](DimAttr dim) { return dim.asConstant().has_value(); });
 }
 
-/// Pads that are not constant become a vx.pad before the window.
-static Value applyPads(NodeImporter &n, Value input, Window &window, double padding) {
-  if (isConstant(window.low) && isConstant(window.high))
-    return input;
+/// A vx.pad before the window, which is left without pads.
+static Value emitPads(NodeImporter &n, Value input, Window &window, Value padding) {
   Dims low = {n.dim(0), n.dim(0)}, high = low;
   low.append(window.low);
   high.append(window.high);
   window.low.assign(window.low.size(), n.dim(0));
   window.high = window.low;
-  return n.emit<PadOp>(input, n.emitScalar(padding, elementOf(input)), n.toArray(low), n.toArray(high));
+  return n.emit<PadOp>(input, padding, n.toArray(low), n.toArray(high));
+}
+
+/// Pads that are not constant become a vx.pad before the window.
+static Value applyPads(NodeImporter &n, Value input, Window &window, double padding) {
+  if (isConstant(window.low) && isConstant(window.high))
+    return input;
+  return emitPads(n, input, window, n.emitScalar(padding, elementOf(input)));
 }
 
 static SmallVector<int64_t> getConstants(ArrayRef<DimAttr> dims) {
@@ -125,18 +130,18 @@ static void setBiasedOutput(NodeImporter &n, Value result) {
   n.setOutput(0, result);
 }
 
-Value emitConv(NodeImporter &n, Value input, Value filter) {
+Value emitConv(NodeImporter &n, Value input, Value filter, TypeAttr sums, Value padding) {
   Dims dims = vx::getDims(typeOf(input)), filterDims = vx::getDims(typeOf(filter));
   if (dims.size() < 3 || filterDims.size() != dims.size())
     throwInvalid("expects an input and a filter of one rank, 3 or more, got " + describe(input.getType()) + " and " +
                  describe(filter.getType()));
   Window window = getWindow(n, ArrayRef<DimAttr>(dims).drop_front(2), takeKernel(n, filter));
-  input = applyPads(n, input, window, 0);
+  input = padding ? emitPads(n, input, window, padding) : applyPads(n, input, window, 0);
   int64_t groups = n.getInt("group", 1);
   if (groups < 1)
     throwInvalid("expects 'group' of at least 1, got " + Twine(groups));
   return n.emit<ConvOp>(input, filter, window.strides, window.dilations, getConstants(window.low),
-                        getConstants(window.high), groups);
+                        getConstants(window.high), groups, /*channels_last=*/false, sums, TypeAttr());
 }
 
 static void importConv(NodeImporter &n) { setBiasedOutput(n, emitConv(n, n.getTensor(0), n.getTensor(1))); }

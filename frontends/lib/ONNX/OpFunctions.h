@@ -18,10 +18,13 @@ struct CastRules {
 /// The attributes of a cast.
 CastRules getCastRules(NodeImporter &n);
 mlir::Value castTo(NodeImporter &n, mlir::Value value, mlir::Type elementType, const CastRules &rules);
-/// The matrix product of numpy, with f32's sums of narrower floats rounded to the elements' type.
-mlir::Value emitMatMul(NodeImporter &n, mlir::Value lhs, mlir::Value rhs);
-/// A convolution by the node's attributes.
-mlir::Value emitConv(NodeImporter &n, mlir::Value input, mlir::Value filter);
+/// The matrix product of numpy, with f32's sums of narrower floats rounded to the elements' type. With `sums` these are
+/// the sums' elements.
+mlir::Value emitMatMul(NodeImporter &n, mlir::Value lhs, mlir::Value rhs, mlir::TypeAttr sums = {});
+/// A convolution by the node's attributes, with sums as emitMatMul has them. `padding` is a scalar of the input's type
+/// outside of the input; null for 0.
+mlir::Value emitConv(NodeImporter &n, mlir::Value input, mlir::Value filter, mlir::TypeAttr sums = {},
+                     mlir::Value padding = {});
 /// `p`, the power of a norm's elements: 2 where the node does not say.
 int64_t getNormPower(NodeImporter &n);
 /// The norm of these sums of p-th powers.

@@ -11,7 +11,7 @@ vx.kernel @no_sum "k" symbols [] workgroups <1> #vx.cpu_product<tile = [4, 4]> {
 
 // -----
 
-// CHECK: remark: [Missed] cpu_product | Category:vx.strategy | reason="its sum is not of floats, or has fewer than two dimensions", taken=loops
+// CHECK: remark: [Missed] cpu_product | Category:vx.strategy | reason="its sum is neither of floats nor of integers of 32 bits, or has fewer than two dimensions", taken=loops
 vx.kernel @integers "k" symbols [] workgroups <1> #vx.cpu_product<tile = [4, 4]> {
 ^bb0(%x: tensor<4x4xi32>):
   %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<4x4xi32>, tensor<4x4xi32>
@@ -65,7 +65,7 @@ vx.kernel @attention "k" symbols [] workgroups <1> #vx.cpu_flash<tile = [4, 4]> 
 
 // -----
 
-// CHECK: remark: [Missed] cpu_depthwise | Category:vx.strategy | reason="it is no convolution of floats with groups, channels last, whose filter's sizes are known and whose result is read in place", taken=loops
+// CHECK: remark: [Missed] cpu_depthwise | Category:vx.strategy | reason="it is no convolution with groups, sums of f32, f64 or i32, channels last, whose filter's sizes are known and whose result is read in place", taken=loops
 vx.kernel @depthwise "k" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [4, 4]> {
 ^bb0(%x: tensor<4x4xf32>):
   %0 = vx.exp %x : tensor<4x4xf32>

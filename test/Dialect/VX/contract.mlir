@@ -91,3 +91,36 @@ func.func @c5_factors(%a: tensor<2x2xf32>) {
   %0 = vx.contract %a, %a batch = [] x [] contracting = [1] x [0] factors = bf16 : tensor<2x2xf32>, tensor<2x2xf32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @bytes
+// CHECK:         vx.contract %arg0, %arg1 batch = [] x [] contracting = [1] x [0] sums = i32 : tensor<4x8xui8>, tensor<8x5xi8>
+func.func @bytes(%a: tensor<4x8xui8>, %b: tensor<8x5xi8>) -> tensor<4x5xi32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] sums = i32 : tensor<4x8xui8>, tensor<8x5xi8>
+  return %0 : tensor<4x5xi32>
+}
+
+// -----
+
+func.func @wide_bytes(%a: tensor<4x8xi16>, %b: tensor<8x5xi8>) {
+  // expected-error @+1 {{'vx.contract' op expects operands of i8 or ui8 for 'sums' of i32, got 'i16' and 'i8'}}
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] sums = i32 : tensor<4x8xi16>, tensor<8x5xi8>
+  return
+}
+
+// -----
+
+func.func @two_types(%a: tensor<4x8xui8>, %b: tensor<8x5xi8>) {
+  // expected-error @+1 {{'vx.contract' op expects operands of one element type, got 'ui8' and 'i8'}}
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<4x8xui8>, tensor<8x5xi8>
+  return
+}
+
+// -----
+
+func.func @factors_of_bytes(%a: tensor<4x8xi8>, %b: tensor<8x5xi8>) {
+  // expected-error @+1 {{'vx.contract' op expects operands of i8 or ui8 and no 'factors' for 'sums' of i32, got 'i8' and 'i8'}}
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] sums = i32 factors = tf32 : tensor<4x8xi8>, tensor<8x5xi8>
+  return
+}

@@ -106,3 +106,20 @@ func.func @c6_factors(%x: tensor<1x4x8xf16>, %w: tensor<6x4x3xf16>) {
   %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [0] x [0] groups = 1 factors = tf32 : tensor<1x4x8xf16>, tensor<6x4x3xf16>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @bytes
+// CHECK:         vx.conv {{.*}} sums = i32 : tensor<1x2x9x9xi8>, tensor<4x2x3x3xui8>
+func.func @bytes(%x: tensor<1x2x9x9xi8>, %w: tensor<4x2x3x3xui8>) -> tensor<1x4x7x7xi32> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 sums = i32 : tensor<1x2x9x9xi8>, tensor<4x2x3x3xui8>
+  return %0 : tensor<1x4x7x7xi32>
+}
+
+// -----
+
+func.func @two_types(%x: tensor<1x2x9x9xf16>, %w: tensor<4x2x3x3xf32>) {
+  // expected-error @+1 {{'vx.conv' op expects operands of one element type, got 'f16' and 'f32'}}
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 : tensor<1x2x9x9xf16>, tensor<4x2x3x3xf32>
+  return
+}

@@ -149,6 +149,29 @@ def packed():
             yield Case(f"groups_{name}_{packing}", {"x": Input(dtype, x, uniform()), "w": Input(dtype, w, uniform())},
                        f"{body}  %r = vx.conv %x, {'%w' if packing == 'plain' else '%u'} strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {groups} channels_last : "
                        f"{tensor_type(dtype, x)}, {tensor_type(dtype, w)}", {"r": Result(dtype, result, sum_of(channels * math.prod(kernel), dtype))})
+    # Sums of i32 of bytes of either sign, one row and many, packed or not.
+    for lhs, rhs in (("i8", "i8"), ("ui8", "i8"), ("i8", "ui8"), ("ui8", "ui8")):
+        for m, n, k in ((1, 70, 33), (17, 130, 260), (7, 1, 64), (33, 16, 1), (5, 9, 0)):
+            a, b, p = [m, k], [k, n], [-(-n // 64), k, 64]
+            for packing in ("plain", "packed"):
+                body = "" if packing == "plain" else f"""
+  %p = vx.pack %b dim = 1 tile = 64 permutation = [1, 0] : {tensor_type(rhs, b)}
+  %u = vx.unpack %p dim = 1 permutation = [1, 0] : {tensor_type(rhs, p)} -> {tensor_type(rhs, b)}
+"""
+                if packing == "plain" or (k > 0 and lhs != rhs):
+                    yield Case(f"bytes_{lhs}_{rhs}_{m}x{n}x{k}_{packing}", {"a": Input(lhs, a, any_values(lhs)), "b": Input(rhs, b, any_values(rhs))},
+                               f"{body}  %r = vx.contract %a, {'%b' if packing == 'plain' else '%u'} batch = [] x [] contracting = [1] x [0] sums = i32 : "
+                               f"{tensor_type(lhs, a)}, {tensor_type(rhs, b)}", {"r": Result("i32", [m, n], Exact())})
+    for name, x_type, w_type, x, groups, filters, kernel, strides, low, high in (
+            ("3x3", "ui8", "i8", [2, 5, 9, 7], 1, 20, [3, 3], [1, 1], [1, 1], [1, 1]), ("signed", "i8", "i8", [1, 16, 8, 8], 1, 64, [1, 1], [1, 1], [0, 0], [0, 0]),
+            ("unsigned", "i8", "ui8", [1, 3, 11, 10], 1, 5, [3, 2], [2, 1], [1, 0], [0, 1]), ("depthwise", "ui8", "i8", [1, 19, 9, 12], 19, 19, [3, 3], [1, 1], [1, 1], [1, 1]),
+            ("four", "i8", "i8", [1, 20, 6, 13], 5, 20, [3, 3], [1, 1], [1, 1], [1, 1]), ("many", "ui8", "ui8", [1, 36, 7, 9], 2, 50, [3, 3], [1, 2], [1, 1], [1, 1]),
+            ("line", "ui8", "i8", [2, 8, 21], 2, 8, [3], [1], [1], [1])):
+        w = [filters, x[1] // groups, *kernel]
+        result = [x[0], filters] + [(size + a + b - k) // s + 1 for size, k, s, a, b in zip(x[2:], kernel, strides, low, high)]
+        yield Case(f"bytes_conv_{name}", {"x": Input(x_type, x, any_values(x_type)), "w": Input(w_type, w, any_values(w_type))},
+                   f"  %r = vx.conv %x, %w strides = {strides} dilations = {[1] * len(kernel)} pads = {low} x {high} groups = {groups} sums = i32 : "
+                   f"{tensor_type(x_type, x)}, {tensor_type(w_type, w)}", {"r": Result("i32", result, Exact())})
 
 
 def sum_of_special():

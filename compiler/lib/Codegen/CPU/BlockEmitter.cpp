@@ -62,8 +62,12 @@ SmallVector<Value> BlockEmitter::multiply(const PackedRows &rows, const PackedCo
   Value k = loop.getInductionVar();
   SmallVector<Value> vectors;
   Value down = times(k, columns.step);
-  for (Value first : columns.first)
-    vectors.push_back(vector::LoadOp::create(builder, loc, type, columns.buffer, plus(first, down)));
+  Type element = cast<MemRefType>(columns.buffer.getType()).getElementType();
+  auto loadedType = VectorType::get(type.getShape(), element);
+  for (Value first : columns.first) {
+    Value loaded = vector::LoadOp::create(builder, loc, loadedType, columns.buffer, plus(first, down));
+    vectors.push_back(columns.widening ? applyWidening(builder, loc, columns.widening, loaded) : loaded);
+  }
   // Constant distances between rows become displacements of one address.
   Value across = plus(rows.first, times(k, rows.step));
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -71,9 +75,7 @@ SmallVector<Value> BlockEmitter::multiply(const PackedRows &rows, const PackedCo
     Value factor = evaluator->toVector(loc, element);
     for (auto [v, vector] : llvm::enumerate(vectors)) {
       Value &sum = sums[row * vectors.size() + v];
-      auto contract = arith::FastMathFlags::contract;
-      Value term = arith::MulFOp::create(builder, loc, factor, vector, contract);
-      sum = arith::AddFOp::create(builder, loc, sum, term, contract);
+      sum = multiplyAdd(builder, loc, factor, vector, sum);
     }
   }
   evaluator->leaveLoop(sums);
@@ -85,6 +87,19 @@ Value BlockEmitter::minus(Value lhs, Value rhs) {
   if (right == 0)
     return lhs;
   return left && right ? index(*left - *right) : arith::SubIOp::create(builder, loc, lhs, rhs).getResult();
+}
+
+Value applyWidening(OpBuilder &builder, Location loc, Operation *widening, Value value) {
+  Type wide = cast<VectorType>(value.getType()).clone(widening->getResult(0).getType());
+  return builder.create(loc, widening->getName().getIdentifier(), value, wide, widening->getAttrs())->getResult(0);
+}
+
+Value multiplyAdd(OpBuilder &builder, Location loc, Value lhs, Value rhs, Value sum) {
+  if (!isa<FloatType>(getElementTypeOrSelf(sum.getType())))
+    return arith::AddIOp::create(builder, loc, sum, arith::MulIOp::create(builder, loc, lhs, rhs));
+  auto contract = arith::FastMathFlags::contract;
+  Value product = arith::MulFOp::create(builder, loc, lhs, rhs, contract);
+  return arith::AddFOp::create(builder, loc, sum, product, contract);
 }
 
 ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers) {

@@ -28,6 +28,7 @@ protected:
     mlir::Value buffer;
     llvm::SmallVector<mlir::Value> first;
     int64_t step;
+    mlir::Operation *widening = nullptr; // a conversion of what is loaded to the type of the sums, or null
   };
 
   llvm::LogicalResult forEach(mlir::Value lower, mlir::Value upper, int64_t step,
@@ -63,6 +64,13 @@ protected:
   mlir::Location loc;
   std::optional<ElementEvaluator> evaluator;
 };
+
+/// sum + lhs * rhs of vectors of floats, where the product need not be rounded, or of integers.
+mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs, mlir::Value rhs,
+                        mlir::Value sum);
+
+/// The vector `value` of narrow elements, converted as `widening` converts one element.
+mlir::Value applyWidening(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *widening, mlir::Value value);
 
 /// Rows and vectors of the accumulators that fit in the registers beside a row of B and a broadcast of A, best first.
 llvm::ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers);

@@ -1,3 +1,4 @@
+#include "BlockEmitter.h"
 #include "Common/DeclineStrategy.h"
 #include "Common/ElementEvaluator.h"
 #include "Common/IndexFacts.h"
@@ -25,7 +26,8 @@ namespace {
 ///   filter[f, c, i...]
 struct Depthwise : OnlySum {
   Value input, filter;
-  int64_t filters, channels; // of a group
+  Operation *inputWidening, *filterWidening; // what converts an element to the type of the sums; null for nothing
+  int64_t filters, channels;                 // of a group
   SmallVector<int64_t> kernel, strides, dilations, padsLow;
   int64_t spatial() const { return kernel.size(); }
 };
@@ -54,14 +56,24 @@ std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
   llvm::append_range(found.dilations, window.getDilations());
   llvm::append_range(found.padsLow, window.getPadsLow());
   Type element = type.getElementType();
-  if (!element.isF32() && !element.isF64())
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32))
     return std::nullopt;
-  // Elements are those of the sums, or narrower floats.
-  for (Value operand : {found.input, found.filter}) {
-    auto own = dyn_cast<FloatType>(cast<RankedTensorType>(operand.getType()).getElementType());
-    if (!own || (own != element && own.getWidth() != 16))
-      return std::nullopt;
-  }
+  // Elements are those of the sums, or are converted to that type.
+  Operation *sumOp = found.op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  Operation *times = sumOp && sumOp->getNumOperands() == 2 ? sumOp->getOperand(1).getDefiningOp() : nullptr;
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(times))
+    return std::nullopt;
+  auto findWidening = [&](Value factor) -> Operation * {
+    Operation *op = factor.getDefiningOp();
+    return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op) ? op : nullptr;
+  };
+  found.inputWidening = findWidening(times->getOperand(0));
+  found.filterWidening = findWidening(times->getOperand(1));
+  auto isOfSums = [&](Value operand, Operation *widening) {
+    return widening || cast<RankedTensorType>(operand.getType()).getElementType() == element;
+  };
+  if (!isOfSums(found.input, found.inputWidening) || !isOfSums(found.filter, found.filterWidening))
+    return std::nullopt;
   return found;
 }
 
@@ -108,10 +120,8 @@ private:
                          SmallVector<Value> &sums);
   /// For each channel of a group the elements of the input that the lanes read.
   LogicalResult readChannels(SmallVector<LaneIndex> &input, Value column, SmallVector<Value> &elements);
-  Value widen(Value value) {
-    auto vector = cast<VectorType>(value.getType());
-    auto wide = VectorType::get(vector.getShape(), type.getElementType());
-    return vector == wide ? value : arith::ExtFOp::create(builder, loc, wide, value).getResult();
+  Value widen(Value value, Operation *widening) {
+    return widening ? applyWidening(builder, loc, widening, value) : value;
   }
 
   Value plus(Value lhs, Value rhs) { return evaluator->addIndices(loc, {lhs, 0, {}}, {rhs, 0, {}}).base; }
@@ -300,7 +310,7 @@ LogicalResult DepthwiseEmitter::addPlace(Value w, Value j, Value column, SmallVe
     Value factor = evaluator->evaluate(conv.filter, place);
     if (!factor)
       return failure();
-    factors.push_back(widen(evaluator->toVector(loc, factor)));
+    factors.push_back(widen(evaluator->toVector(loc, factor), conv.filterWidening));
   }
   input.push_back({});
   input.push_back({});
@@ -310,11 +320,8 @@ LogicalResult DepthwiseEmitter::addPlace(Value w, Value j, Value column, SmallVe
     SmallVector<Value> elements;
     if (failed(readChannels(input, column, elements)))
       return failure();
-    for (auto [element, factor] : llvm::zip(elements, factors)) {
-      auto contract = arith::FastMathFlags::contract;
-      Value term = arith::MulFOp::create(builder, loc, widen(element), factor, contract);
-      sum = arith::AddFOp::create(builder, loc, sum, term, contract);
-    }
+    for (auto [element, factor] : llvm::zip(elements, factors))
+      sum = multiplyAdd(builder, loc, widen(element, conv.inputWidening), factor, sum);
   }
   return success();
 }
@@ -377,9 +384,10 @@ struct CPULowerDepthwisePass : impl::CPULowerDepthwisePassBase<CPULowerDepthwise
       return;
     std::optional<Depthwise> conv = matchDepthwise(function);
     if (!conv)
-      return declineStrategy(function.getLoc(), strategy,
-                             "it is no convolution of floats with groups, channels last, whose filter's sizes are "
-                             "known and whose result is read in place");
+      return declineStrategy(
+          function.getLoc(), strategy,
+          "it is no convolution with groups, sums of f32, f64 or i32, channels last, whose filter's sizes are "
+          "known and whose result is read in place");
     DepthwiseEmitter emitter(function, strategy, *conv, vectorBits, registers);
     if (!areLanesOfGroups(emitter.getLanes(), conv->filters))
       return declineStrategy(function.getLoc(), strategy, "the filters of its groups do not fill vectors");

@@ -383,7 +383,8 @@ void ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value 
     a = {packedA, firstRow, rowCount, 1, blocking.rowBlock};
   if (int64_t stride = blocking.plainStride)
     a = {packedA, plus(times(plus(outerRows, row), stride), depth.lower), rowCount, stride, 1};
-  PackedColumns b = {packedB, {}, product.packedB ? product.tile : blocking.lanes};
+  PackedColumns b = {
+      packedB, {}, product.packedB ? product.tile : blocking.lanes, product.packedB ? product.widening : nullptr};
   for (int64_t v = 0; v < vectors; ++v) {
     Value place = plus(column, v * blocking.lanes);
     if (product.packedB) {

@@ -39,7 +39,10 @@ static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
 
 /// Finds the packed form of B: tiles of the columns, and inside of a tile the k dimensions in the order of the loops.
 static void matchPackedB(Product &product) {
-  OpOperand *operand = findOperand(product.op, product.b);
+  Operation *widening = product.b.getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(widening))
+    widening = nullptr;
+  OpOperand *operand = findOperand(product.op, widening ? widening->getOperand(0) : product.b);
   if (!operand)
     return;
   auto unpack = operand->get().getDefiningOp<linalg::GenericOp>();
@@ -62,6 +65,7 @@ static void matchPackedB(Product &product) {
   if (!packed)
     return;
   product.packedB = packed.getBuffer();
+  product.widening = widening;
   product.tile = cast<RankedTensorType>(packed.getType()).getShape().back();
 }
 
@@ -154,24 +158,24 @@ std::optional<Product> matchProduct(func::FuncOp function, StringRef &declined) 
   linalg::GenericOp op = product.op;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   unsigned rank = type.getRank();
-  if (!isa<FloatType>(type.getElementType()) || rank < 2)
-    return decline("its sum is not of floats, or has fewer than two dimensions");
+  if ((!isa<FloatType>(type.getElementType()) && !type.getElementType().isInteger(32)) || rank < 2)
+    return decline("its sum is neither of floats nor of integers of 32 bits, or has fewer than two dimensions");
   AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   for (unsigned d = 0; d < rank; ++d)
     if (outMap.getResult(d) != getAffineDimExpr(d, op.getContext()))
       return decline(kNoProduct);
 
   // acc + x * y
-  auto sum = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || sum.getLhs() != op.getRegionOutputArgs().front())
+  Operation *sum = op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) || sum->getOperand(0) != op.getRegionOutputArgs().front())
     return decline(kNoProduct);
-  auto times = sum.getRhs().getDefiningOp<arith::MulFOp>();
+  Operation *times = sum->getOperand(1).getDefiningOp();
   auto *init = op.getDpsInitOperand(0)->get().getDefiningOp();
-  if (!times || !isa_and_nonnull<linalg::FillOp>(init) ||
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(times) || !isa_and_nonnull<linalg::FillOp>(init) ||
       op.getBody()->walk([](vxk::ReportFaultOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return decline(kNoProduct);
-  product.a = times.getLhs();
-  product.b = times.getRhs();
+  product.a = times->getOperand(0);
+  product.b = times->getOperand(1);
   llvm::SmallBitVector aLoops = getLoops(op, product.a), bLoops = getLoops(op, product.b);
   if (!bLoops.test(rank - 1)) {
     std::swap(product.a, product.b);

@@ -31,6 +31,8 @@ struct Product : OnlySum {
   /// B as it lies in memory when it was packed in tiles of columns, [n / tile, k, n % tile]; else null.
   mlir::Value packedB;
   int64_t tile = 0;
+  /// What makes an element of the packed B the factor, where that is one conversion to a wider type; else null.
+  mlir::Operation *widening = nullptr;
 };
 
 /// The kernel's results and its anchor, when that is the only reduction and every way from that to any of them is

@@ -39,7 +39,7 @@ Value lowerContract(KernelLowering &lowering, ContractOp op) {
   SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
   std::fill(iterators.begin() + type.getRank(), iterators.end(), utils::IteratorType::reduction);
   // Integers are accumulated in the result's type, to which the operands are extended.
-  Type operandElement = lhsType.getElementType(), vxResult = type.getElementType();
+  Type vxResult = type.getElementType();
   Type accumulator = getAccumulatorType(getBodyType(vxResult));
   Value init = lowering.filled(loc, type, getIdentity(ReduceKind::sum, vxResult, accumulator));
   auto generic = linalg::GenericOp::create(
@@ -54,8 +54,8 @@ Value lowerContract(KernelLowering &lowering, ContractOp op) {
             right = convertScalar(b, l, right, right.getType(), accumulator);
           }
         } else {
-          left = convertScalar(b, l, left, operandElement, vxResult);
-          right = convertScalar(b, l, right, operandElement, vxResult);
+          left = convertScalar(b, l, left, lhsType.getElementType(), vxResult);
+          right = convertScalar(b, l, right, rhsType.getElementType(), vxResult);
         }
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, left, right, args[2], vxResult));
       });
@@ -133,8 +133,12 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
               getWindowPlace(b, l, {op.getStrides()[d], op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]},
                              at[op.getSpatialDim(d)], inWindow, sizes[d], conditions);
         }
-        Value element = readOrZero(b, l, conditions, input, indices);
-        linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, args[0], args[1], vxElement));
+        Value element = readOrZero(b, l, conditions, input, indices), weight = args[0];
+        if (!isa<FloatType>(vxElement)) {
+          element = convertScalar(b, l, element, op.getInput().getType().getElementType(), vxElement);
+          weight = convertScalar(b, l, weight, filterType.getElementType(), vxElement);
+        }
+        linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, weight, args[1], vxElement));
       });
   lowering.markAnchor(op, generic);
   generic->setAttr(vxk::kWindowAttr,

@@ -44,8 +44,10 @@ bool isDepthwise(ConvOp conv) {
 /// groups stay with plain loops.
 bool isPackedProduct(Operation *anchor) {
   auto convFilter = llvm::dyn_cast<ConvFilterOp>(anchor);
+  Type element = getElementTypeOrSelf(anchor->getResult(0).getType());
+  auto integer = llvm::dyn_cast<IntegerType>(element);
   if (!anchor->hasTrait<vx::OpTrait::Product>() ||
-      !llvm::isa<FloatType>(getElementTypeOrSelf(anchor->getResult(0).getType())) ||
+      !(llvm::isa<FloatType>(element) || (integer && integer.getWidth() == 32)) ||
       (convFilter && convFilter.getGroups() != 1))
     return false;
   llvm::DenseSet<Value> dependent(anchor->result_begin(), anchor->result_end());

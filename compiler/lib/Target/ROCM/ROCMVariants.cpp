@@ -62,6 +62,8 @@ FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::
     spec.triple = "amdgcn-amd-amdhsa";
     // Desktop GPUs run wavefronts of either size; all code is for one.
     spec.features = variant.wavefront == 32 ? "+wavefrontsize32" : "+wavefrontsize64";
+    // LLVM 22 makes a dot product of bytes of a * b + (condition ? c * d : 0) too, which adds c * d in any case.
+    spec.features += ",-dot1-insts,-dot7-insts,-dot8-insts";
     spec.matrixUnit = getMatrixUnit(variant);
   };
   return chooseLLVMGPUVariants<Variant>("rocm", known, defaults, request, describe, error);

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace vx {
 
-/// The element type of a sum of products of `operand`, by the attributes `sums` and `factors`.
+/// The element type of a sum of products, by the attributes `sums` and `factors`: of operands of one element type.
 static FailureOr<Type> inferSumType(std::optional<Location> location, StringRef op, Type operand,
                                     std::optional<Type> sums, std::optional<Type> factors) {
   if (sums && (!sums->isF32() || !isa<Float16Type, BFloat16Type>(operand)))
@@ -23,6 +23,21 @@ static FailureOr<Type> inferSumType(std::optional<Location> location, StringRef 
     return emitOptionalError(location, "'", op, "' op expects 'factors' of tf32 for operands of f32: got ", *factors,
                              " for operands of ", operand);
   return sums ? *sums : operand;
+}
+
+/// The same where bytes of either sign may be summed in i32.
+static FailureOr<Type> inferSumType(std::optional<Location> location, StringRef op, Type lhs, Type rhs,
+                                    std::optional<Type> sums, std::optional<Type> factors) {
+  if (sums && sums->isSignlessInteger(32)) {
+    auto isByte = [](Type type) { return type.isSignlessInteger(8) || type.isUnsignedInteger(8); };
+    if (!isByte(lhs) || !isByte(rhs) || factors)
+      return emitOptionalError(location, "'", op, "' op expects operands of i8 or ui8",
+                               factors ? " and no 'factors'" : "", " for 'sums' of i32, got ", lhs, " and ", rhs);
+    return *sums;
+  }
+  if (lhs != rhs)
+    return emitOptionalError(location, "'", op, "' op expects operands of one element type, got ", lhs, " and ", rhs);
+  return inferSumType(location, op, lhs, sums, factors);
 }
 
 LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -73,8 +88,8 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location
   }
   llvm::append_range(dims, lhsFree);
   llvm::append_range(dims, rhsFree);
-  FailureOr<Type> element = inferSumType(location, getOperationName(), lhs.getElementType(), adaptor.getSums(),
-                                         adaptor.getFactors()); // C4, C5
+  FailureOr<Type> element = inferSumType(location, getOperationName(), lhs.getElementType(), rhs.getElementType(),
+                                         adaptor.getSums(), adaptor.getFactors()); // C4, C5, C6
   if (failed(element))
     return failure();
   types.push_back(getTensorType(dims, *element));
@@ -129,8 +144,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   }
   if (isLast)
     dims.push_back(filters);
-  FailureOr<Type> element = inferSumType(location, getOperationName(), input.getElementType(), adaptor.getSums(),
-                                         adaptor.getFactors()); // C5, C6
+  FailureOr<Type> element = inferSumType(location, getOperationName(), input.getElementType(), filter.getElementType(),
+                                         adaptor.getSums(), adaptor.getFactors()); // C5, C6, C7
   if (failed(element))
     return failure();
   types.push_back(getTensorType(dims, *element));
@@ -206,8 +221,8 @@ LogicalResult ConvFilterOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   if (isLast)
     dims = {ofGroup, filters};
   dims.insert(isLast ? dims.begin() : dims.end(), kernel.begin(), kernel.end());
-  FailureOr<Type> element = inferSumType(location, getOperationName(), input.getElementType(), adaptor.getSums(),
-                                         adaptor.getFactors()); // C6, C7
+  FailureOr<Type> element = inferSumType(location, getOperationName(), input.getElementType(),
+                                         gradient.getElementType(), adaptor.getSums(), adaptor.getFactors()); // C6, C7
   if (failed(element))
     return failure();
   types.push_back(getTensorType(dims, *element));

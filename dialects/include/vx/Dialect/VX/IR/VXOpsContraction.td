@@ -4,7 +4,7 @@
 
 include "vx/Dialect/VX/IR/VXBase.td"
 
-def VX_ContractOp : VX_InferredOp<"contract", [Pure, AllElementTypesMatch<["lhs", "rhs"]>,
+def VX_ContractOp : VX_InferredOp<"contract", [Pure,
                                                VX_Anchor, VX_Product, VX_CountsFlops, VX_Differentiable, VX_Constrained]> {
   let summary = "sum of products over common dimensions";
   let description = [{
@@ -15,8 +15,9 @@ def VX_ContractOp : VX_InferredOp<"contract", [Pure, AllElementTypesMatch<["lhs"
     - C1: the batch lists are equally long, as are the contracting lists; no dimension is named twice.
     - C2: every dimension named exists.
     - C3: paired dimensions have the same size.
-    - C4: `sums`, where given, is f32, and the operands' elements are f16 or bf16.
+    - C4: `sums`, where given, is f32, and the operands' elements are f16 or bf16, or it is i32, and they are i8 or ui8.
     - C5: `factors`, where given, is tf32, and the operands' elements are f32.
+    - C6: the operands have one element type; with `sums` of i32 one may be i8 and the other ui8.
 
     Numerics: sums of f32 and narrower floats are accumulated in f32, of f64 in f64, of integers in the result's type; the
     order of a sum is not specified but does not depend on threads. An empty sum is 0. With `sums` the result is the sum as it was
@@ -44,7 +45,7 @@ def VX_ContractOp : VX_InferredOp<"contract", [Pure, AllElementTypesMatch<["lhs"
   }]>];
 }
 
-def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "filter"]>,
+def VX_ConvOp : VX_InferredOp<"conv", [Pure,
                                        VX_Anchor, VX_Product, VX_CountsFlops, VX_Differentiable, VX_Constrained]> {
   let summary = "convolution (cross-correlation) over spatial dimensions";
   let description = [{
@@ -60,8 +61,9 @@ def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "fil
           least 1.
     - C3: `groups` is at least 1 and divides C and M; `filter` has C / groups channels.
     - C4: no spatial dimension of the result is negative.
-    - C5: `sums`, where given, is f32, and the operands' elements are f16 or bf16.
+    - C5: `sums`, where given, is f32, and the operands' elements are f16 or bf16, or it is i32, and they are i8 or ui8.
     - C6: `factors`, where given, is tf32, and the operands' elements are f32.
+    - C7: the operands have one element type; with `sums` of i32 one may be i8 and the other ui8.
 
     Numerics: as `vx.contract`, with `sums` and `factors` too.
   }];
