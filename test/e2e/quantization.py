@@ -85,11 +85,10 @@ def round_trips(model):
             if node.op_type == "DequantizeLinear" and node.input[0] in makers and makers[node.input[0]].op_type == "QuantizeLinear"}
 
 
-def watched(model, output, inputs, folder):
-    """The model with one more output, WATCHED, whose elements have the sum of those of `output`, and, by what each round trip gives, a name and zeros.
+def watched(model, output, names, inputs, folder):
+    """The model with one more output, WATCHED, whose elements have the sum of those of `output`, and, by each name of a tensor, another name and zeros.
 
-    These are further inputs. The gradient by one is what its round trip gives, where the gradient is computed: another function rounds where it fuses."""
-    names = list(round_trips(model))
+    These are further inputs. The gradient by one is the tensor, where the gradient is computed: another function rounds where it fuses."""
     shapes = {name: array.shape for name, array in run_plainly(with_outputs(model, names), names, inputs, folder).items()}
     dims = {value.name: value.type.tensor_type.shape.dim for value in onnx.shape_inference.infer_shapes(model).graph.value_info}
     more, parts = copied(model), []
@@ -113,28 +112,20 @@ def without_rounding(model, inputs, given, folder):
     from a number the integer lies at most that it was rounded to.
 
     `given` is what each round trip gives. Both models give that at these inputs. There this one's derivatives are the gradients that pass rounding as if it were
-    not there. Of numbers that were rounded many are equal: of those MaxPool takes the first."""
+    not there."""
     pairs = round_trips(model)
     weights = arrays_of(model.graph)
     rounded = copied(model)
     del rounded.graph.node[:]
     rounded.graph.node.extend(node for node in model.graph.node if node.output[0] not in pairs)
-    rounded.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in given.items())
-    pools = {node.output[0]: f"{node.output[0]}/places" for node in rounded.graph.node if node.op_type == "MaxPool" and node.input[0] in pairs}
-    for node in rounded.graph.node:
-        if node.output[0] in pools:
-            node.output.append(pools[node.output[0]])
-    names = sorted({quantize.input[0] for quantize, _ in pairs.values()} - {*weights}) + list(pools.values())
+    rounded.graph.initializer.extend(numpy_helper.from_array(given[name], name) for name in pairs)
+    names = sorted({quantize.input[0] for quantize, _ in pairs.values()} - {*weights})
     numbers = weights | run_plainly(with_outputs(rounded, names), names, inputs, folder)
     nodes, made, farthest = [], [], 0.0
     for node in model.graph.node:
         if node.op_type == "QuantizeLinear":
             continue
         own = node.output[0]
-        if own in pools:
-            made += [numpy_helper.from_array(numbers[pools[own]], pools[own]), numpy_helper.from_array(np.array([-1], np.int64), f"{own}/row")]
-            nodes += [helper.make_node("Reshape", [node.input[0], f"{own}/row"], [f"{own}/flat"]), helper.make_node("Gather", [f"{own}/flat", pools[own]], [own])]
-            continue
         if own not in pairs:
             nodes.append(node)
             continue
