@@ -38,7 +38,7 @@ AGREEMENT = 1e-3
 # What the two steps change of the sum of the output's magnitudes. In f64 rounding is seen of neither, and with neither the model bends: of as many kinks as a
 # network has, next to none lies so near.
 CHANGES = (2.0**-31, 2.0**-35)
-# The rounding of f32 in a gradient by a single number, of the sum of the output's magnitudes: that by a scale is two sums of all elements, which all but cancel.
+# The rounding of f32 in a gradient by a single number, of the sum of the output's magnitudes: that by a scale sums what rounding left of every element, which all but cancels.
 FLOOR = 2.0**-22
 ERROR = TOLERANCE / 10  # what differences with the two steps may be apart
 SAME = 1e-3  # how far the network of f64 may be from that of f32, of the largest number of its output
