@@ -36,7 +36,7 @@ from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
 from pack_training import pack_training  # noqa: E402
 from pack_wanted import pack_pictures, pack_rounded, pack_trained  # noqa: E402
-from run_model_gradients import AGREEMENT, NEAR, QAT, SIZES, TOLERANCE, first_output, nearly  # noqa: E402
+from run_model_gradients import AGREEMENT, QAT, SIZES, TOLERANCE, first_output  # noqa: E402
 from run_models import NETWORKS, PICTURES, ROUNDED, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
@@ -45,6 +45,8 @@ LACKS = {"vulkan": {"tf32": "tf32 is f32 on Vulkan"}}
 SEED, OTHER_SEED = 7, 8
 # Other inputs move an output by this many bounds, or a wrong output could not be told from a right one.
 MOVES = 100
+# Inputs times 1 and one of these are such as f32 hardly tells apart.
+NEAR = (2.0**-20, -(2.0**-20), 2.0**-19)
 MOST_APART = 0.05  # of the largest gradient, how far apart the CPU's may be at inputs that f32 hardly tells apart: beyond that a comparison says nothing
 FEW = 1 << 16  # bytes of an input
 WHOLE = ("tagger",)  # networks whose weights travel: they are small, and compiling cuts them into parts that no recipe makes
@@ -223,14 +225,16 @@ def pack_gradients(pack, name, scratch):
     pack.compile(model, module, "f32", "--cpu=avx2", "--train=auto", f"--loss=mse:{output}", "--optimizer=sgd", "--keep-gradients", "--init=random",
                  "--export=none", "--no-cache", *(f"--dim={symbol}={value}" for symbol, value in sizes.items()))
     files = []
-    near = [[] for change in NEAR[1:] if any(array.dtype == np.float32 for array in inputs.values())]
+    near = [[] for change in NEAR if any(array.dtype == np.float32 for array in inputs.values())]
     for number, value in enumerate(graph.graph.input):
         if value.name in inputs:
             files.append(f"in{number}")
             inputs[value.name].tofile(pack.path(os.path.join(folder, files[-1])))
-            for place, (names, change) in enumerate(zip(near, NEAR[1:])):
+            for place, (names, change) in enumerate(zip(near, NEAR)):
                 names.append(f"near{place}.{files[-1]}")
-                nearly(inputs, change)[value.name].tofile(pack.path(os.path.join(folder, names[-1])))
+                array = inputs[value.name]
+                near_array = array * np.float32(1 + change) if array.dtype == np.float32 else array
+                near_array.tofile(pack.path(os.path.join(folder, names[-1])))
     description = describe(os.path.join(pack.bin, "vx-info"), pack.path(module))
     target = next(function for function in description["functions"] if function["name"] == "backward")["inputs"][len(files)]
     np.random.default_rng(2).standard_normal(target["dims"], np.float32).tofile(pack.path(os.path.join(folder, "target")))
