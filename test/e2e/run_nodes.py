@@ -116,6 +116,23 @@ def nodes():
                    opset=21, axis=2, block_size=2)
         yield Node(f"quantize to {kind.__name__} by blocks", "QuantizeLinear", {"x": 40 * x, "s": 1 + abs(normal(2, 3, 5, 3)), "z": whole[..., :3]}, constants=("s", "z"),
                    fixed=("x",), opset=21, axis=-1, block_size=3)
+    # As quantisers write them: bytes of either sign, and weights without a zero point.
+    bytes_of = lambda kind, *dims: random.integers(np.iinfo(kind).min, np.iinfo(kind).max, dims, endpoint=True).astype(kind)
+    for title, channels, filters, group, kernel, options in (
+            ("padded", 5, 20, 1, (3, 3), {"pads": [1, 1, 1, 1]}), ("strided", 3, 17, 1, (3, 2), {"pads": [2, 0, 1, 1], "strides": [2, 1]}), ("same", 4, 6, 1, (3, 3), {"auto_pad": "SAME_LOWER"}),
+            ("depthwise", 19, 19, 19, (3, 3), {"pads": [1, 1, 1, 1]}), ("grouped", 8, 8, 2, (3, 3), {"pads": [1, 1, 1, 1]}), ("of places", 33, 40, 1, (1, 1), {})):
+        x, w = bytes_of(np.uint8, 2, channels, 7, 9), bytes_of(np.int8, filters, channels // group, *kernel)
+        yield Node(f"quantized convolution without a zero point of the filter, {title}", "QLinearConv", {
+            "x": x, "xs": np.float32(0.03), "xz": np.uint8(131), "w": w, "ws": abs(normal(filters)), "wz": np.zeros(filters, np.int8), "ys": np.float32(6), "yz": np.uint8(90)},
+            constants=("xs", "xz", "w", "ws", "wz", "ys", "yz"), group=group, **options)
+        yield Node(f"convolution of integers without a zero point of the filter, {title}", "ConvInteger", {"x": x, "w": w.view(np.uint8), "xz": np.uint8(131)},
+                   constants=("w", "xz"), group=group, **options)
+    a, b = bytes_of(np.uint8, 2, 5, 70), bytes_of(np.int8, 70, 33)
+    for title, zeros in (("no zero point", {}), ("one of the left", {"az": np.uint8(9)}), ("one of the right", {"az": np.uint8(0), "bz": np.int8(-5)}),
+                         ("one of each column", {"az": np.uint8(200), "bz": bytes_of(np.int8, 33)}), ("zeros", {"az": np.uint8(0), "bz": np.zeros(33, np.int8)})):
+        yield Node(f"product of bytes of either sign, {title}", "MatMulInteger", {"a": a, "b": b, **zeros}, constants=("b", *zeros))
+        yield Node(f"product of bytes of the call, {title}", "MatMulInteger", {"a": a[0], "b": b, **zeros})
+    yield Node("product of one row of bytes", "MatMulInteger", {"a": a[0, :1], "b": b, "az": np.uint8(77)}, constants=("b", "az"))
     whole = np.array([-3, -1, 0, 1, 2, 3, 10, 7, -2], np.int64)
     for title, exponent in (("i64", np.array([3, 7, 0, 63, 62, 33, 15, 1, 61], np.int64)), ("i32", np.array([5, 200, 1, 200, 10, 31, 4, 18, 2], np.int32)),
                             ("f32", np.array([2, 3, 0, 5, 0.5, 2.5, 12, 1.5, 4], np.float32))):
