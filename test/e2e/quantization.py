@@ -108,7 +108,7 @@ def watched(model, output, names, inputs, folder):
 
 
 def without_rounding(model, inputs, given, folder):
-    """The model with each round trip replaced by what it is at these inputs: the quotient by the scale, kept between the bounds, and a constant. And how far
+    """The model with each round trip replaced by what it is at these inputs: the quotient by the scale, or no part of it beyond the bounds, and a constant. And how far
     from a number the integer lies at most that it was rounded to.
 
     `given` is what each round trip gives. Both models give that at these inputs. There this one's derivatives are the gradients that pass rounding as if it were
@@ -140,13 +140,14 @@ def without_rounding(model, inputs, given, folder):
 
         zero = spread(weights[quantize.input[2]])
         low, high = (np.float32(level) - zero.astype(np.float32) for level in LEVELS[zero.dtype])
-        near = np.clip(numbers[source] / spread(weights[scale]), low - np.float32(0.5), high + np.float32(0.5))
-        rest = np.rint(given[own] / spread(weights[scale])) - near
-        farthest = max(farthest, float(abs(rest).max()))
+        quotient, whole = numbers[source] / spread(weights[scale]), np.rint(given[own] / spread(weights[scale]))
+        low, high = low - np.float32(0.5), high + np.float32(0.5)
+        passes = ((quotient > low) & (quotient < high)).astype(np.float32)
+        farthest = max(farthest, float(abs(whole - np.clip(quotient, low, high)).max()))
         made.extend(numpy_helper.from_array(np.asarray(array), f"{own}/{what}") for what, array in (
-            ("low", low - np.float32(0.5)), ("high", high + np.float32(0.5)), ("rest", rest), ("shape", np.array(spread(weights[scale]).shape, np.int64))))
+            ("passes", passes), ("rest", whole - passes * quotient), ("shape", np.array(spread(weights[scale]).shape, np.int64))))
         nodes += [helper.make_node("Reshape", [scale, f"{own}/shape"], [f"{own}/scale"]), helper.make_node("Div", [source, f"{own}/scale"], [f"{own}/quotient"]),
-                  helper.make_node("Min", [f"{own}/quotient", f"{own}/high"], [f"{own}/below"]), helper.make_node("Max", [f"{own}/below", f"{own}/low"], [f"{own}/near"]),
+                  helper.make_node("Mul", [f"{own}/quotient", f"{own}/passes"], [f"{own}/near"]),
                   helper.make_node("Add", [f"{own}/near", f"{own}/rest"], [f"{own}/whole"]), helper.make_node("Mul", [f"{own}/whole", f"{own}/scale"], [own])]
     result = copied(model)
     del result.graph.node[:]
