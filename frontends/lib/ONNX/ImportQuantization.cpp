@@ -304,8 +304,8 @@ static Value emitWideSum(NodeImporter &n, Value value, ArrayRef<int64_t> axes) {
   return n.reduce(ReduceKind::sum, n.cast(value, n.builder.getI32Type()), axes);
 }
 
-/// The matrix product of two inputs, each less its zero point. With a and b of 8 bits and zero points u and v, which are
-/// the same along the sum:
+/// The matrix product of two inputs, each less its zero point. With a and b of 8 bits and zero points u and v, which
+/// are the same along the sum:
 ///
 ///     sum of (a - u) * (b - v)  =  sum of a * b  -  v * sum of a  -  u * sum of (b - v)
 ///
