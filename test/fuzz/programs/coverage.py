@@ -8,7 +8,7 @@ ELEMENTWISE = """abs acos add and asin atan cast ceil compare cos div erf exp fl
 MOVES = "broadcast concat gather iota pad random_bits slice transpose"
 # By target and strategy, the ops that may get it; "elementwise" is any such op that such a kernel begins or ends with.
 STRATEGIES = {
-    "cpu": {"loops": f"{ELEMENTWISE} {MOVES} arg_reduce contract conv copy cumulative_sum elementwise layer_norm merge_runs pack reduce reduce_window rms_norm softmax unpack",
+    "cpu": {"loops": f"{ELEMENTWISE} {MOVES} arg_reduce contract copy cumulative_sum elementwise layer_norm merge_runs pack reduce reduce_window rms_norm softmax unpack",
             "cpu_product": "contract conv elementwise", "cpu_depthwise": "conv", "cpu_flash": "attention", "cpu_sort": "top_places select_boxes", "serial": "count_nonzero nonzero"},
     "vulkan": {"elementwise": f"{ELEMENTWISE} {MOVES}", "loops": "arg_reduce contract conv copy elementwise merge_runs pack reduce_window unpack",
                "tiled_product": "contract conv elementwise", "rows by workgroup": "contract elementwise layer_norm reduce rms_norm softmax",
