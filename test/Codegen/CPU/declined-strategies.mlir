@@ -13,9 +13,9 @@ vx.kernel @no_sum "k" symbols [] workgroups <1> #vx.cpu_product<tile = [4, 4]> {
 
 // CHECK: remark: [Missed] cpu_product | Category:vx.strategy | reason="its sum is neither of floats nor of integers of 32 bits, or has fewer than two dimensions", taken=loops
 vx.kernel @integers "k" symbols [] workgroups <1> #vx.cpu_product<tile = [4, 4]> {
-^bb0(%x: tensor<4x4xi32>):
-  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<4x4xi32>, tensor<4x4xi32>
-  vx.yield %0 : tensor<4x4xi32>
+^bb0(%x: tensor<4x4xi64>):
+  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<4x4xi64>, tensor<4x4xi64>
+  vx.yield %0 : tensor<4x4xi64>
 }
 
 // -----
