@@ -405,7 +405,7 @@ class Session:
         return self._own.progress()
 
     def evaluate(self, data, batch=0):
-        """Returns means over all rows: {"loss": ..., "accuracy": ...}. Where the module has counts, such as labels that are not ignored, they are means over these. `batch` is that of
+        """Returns means over all rows: {"loss": ..., "accuracy": ...}. Where the module has counts, such as labels that are not ignored, the means are over these counts. `batch` is that of
         predict. Ctrl-C ends it."""
         return self._own.evaluate(_columns(data), batch)
 

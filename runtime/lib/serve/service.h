@@ -90,7 +90,7 @@ private:
   // \answer {"status":"ok|loading|draining|device_lost|no_model","models":{NAME:STATE},"config":"ok|refused"}
   // \answer also "config_error", the first error of a refused configuration, and "lost_devices" of each model
   void getHealth(const RouteRequest &request);
-  // Lists the devices, or why there are none. The document is that of vx_list_devices.
+  // Lists the devices, or why there are none. The body is the document that vx_list_devices returns.
   // \answer {"version":1,"backends":[{"name","available":true,"devices":[DEVICE]}]}; DEVICE is
   // \answer {"device","name","details","total_memory","features"}
   // \answer a backend without a device has "available":false, "code" and "reason" in place of "devices"

@@ -63,10 +63,6 @@ std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
   Operation *times = sumOp && sumOp->getNumOperands() == 2 ? sumOp->getOperand(1).getDefiningOp() : nullptr;
   if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(times))
     return std::nullopt;
-  auto findWidening = [&](Value factor) -> Operation * {
-    Operation *op = factor.getDefiningOp();
-    return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op) ? op : nullptr;
-  };
   found.inputWidening = findWidening(times->getOperand(0));
   found.filterWidening = findWidening(times->getOperand(1));
   auto isOfSums = [&](Value operand, Operation *widening) {

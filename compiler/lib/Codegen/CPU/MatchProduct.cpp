@@ -37,11 +37,14 @@ static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
   return loops;
 }
 
+Operation *findWidening(Value factor) {
+  Operation *op = factor.getDefiningOp();
+  return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op) ? op : nullptr;
+}
+
 /// Finds the packed form of B: tiles of the columns, and inside of a tile the k dimensions in the order of the loops.
 static void matchPackedB(Product &product) {
-  Operation *widening = product.b.getDefiningOp();
-  if (!isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(widening))
-    widening = nullptr;
+  Operation *widening = findWidening(product.b);
   OpOperand *operand = findOperand(product.op, widening ? widening->getOperand(0) : product.b);
   if (!operand)
     return;

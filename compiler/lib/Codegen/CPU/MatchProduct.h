@@ -35,6 +35,9 @@ struct Product : OnlySum {
   mlir::Operation *widening = nullptr;
 };
 
+/// The conversion to a wider type that a factor of a product is, or null.
+mlir::Operation *findWidening(mlir::Value factor);
+
 /// The kernel's results and its anchor, when that is the only reduction and every way from that to any of them is
 /// elementwise.
 std::optional<OnlySum> findOnlySum(mlir::func::FuncOp function);
