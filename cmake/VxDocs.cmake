@@ -59,6 +59,9 @@ foreach(pair ${vx_docs_scripts})
     COMMAND bash -c "${CMAKE_SOURCE_DIR}/scripts/${script} >${vx_docs_dir}/${name}.md"
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${vx_docs_dir}/${name}.md ${CMAKE_SOURCE_DIR}/docs)
 endforeach()
+list(APPEND vx_docs_commands
+  COMMAND bash -c "${CMAKE_SOURCE_DIR}/scripts/http-reference --openapi >${vx_docs_dir}/openapi.json"
+  COMMAND ${CMAKE_COMMAND} -E copy_if_different ${vx_docs_dir}/openapi.json ${CMAKE_SOURCE_DIR}/runtime/lib/serve)
 add_custom_target(docs
   COMMAND ${CMAKE_COMMAND} -E copy_if_different ${vx_docs_dir}/ops.md ${vx_docs_dir}/passes.md ${CMAKE_SOURCE_DIR}/docs
   ${vx_docs_commands}
@@ -71,6 +74,10 @@ if(VX_BUILD_TESTS)
   endforeach()
 endif()
 if(VX_BUILD_TESTS)
+  # The document that the server gives away.
+  add_test(NAME docs/openapi-is-current
+    COMMAND bash -o pipefail -c "scripts/http-reference --openapi | diff - runtime/lib/serve/openapi.json" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(docs/openapi-is-current PROPERTIES LABELS docs)
   # And of the list of ONNX's tests that pass.
   foreach(pair ${vx_docs_scripts} onnx-coverage:onnx-coverage)
     string(REPLACE ":" ";" pair ${pair})

@@ -70,7 +70,12 @@ install(FILES ${CMAKE_BINARY_DIR}/package/vxConfig.cmake ${CMAKE_BINARY_DIR}/pac
 
 # The runtime opens it by its soname; nobody links it.
 if(TARGET vx_image)
+  # A wheel has the libraries of images in the folder image. These have no run path, so it is one that they inherit.
+  set_target_properties(vx_image PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/image")
+  target_link_options(vx_image PRIVATE -Wl,--disable-new-dtags)
   install(TARGETS vx_image LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT image NAMELINK_SKIP)
+  # By scripts/build-wheels only.
+  install(TARGETS vx_no_jbig LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/image COMPONENT wheel NAMELINK_SKIP EXCLUDE_FROM_ALL)
 endif()
 
 vx_install_library(vx_train train)
@@ -121,6 +126,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_STRIP_FILES ON)
+# Whatever the umask.
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev serve serve-dev tools server)
 if(TARGET vx_image)
   list(APPEND CPACK_COMPONENTS_ALL image)
@@ -135,6 +142,8 @@ foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-i
   list(GET entry 1 package)
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
+  # The licences, of the libraries too that are compiled in.
+  install(FILES ${vx_source}/cmake/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
   if(component MATCHES "^(runtime|image|train|serve|compiler)$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libs)
   elseif(component MATCHES "-dev$")

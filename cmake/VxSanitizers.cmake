@@ -1,8 +1,9 @@
 # Flags of every target of the project, carried by `vx_build_flags`: warnings are errors with the compiler of the project, since each other
-# one has its own; sanitizers by VX_SANITIZE.
+# one has its own, and with the machine's compiler where a preset sets VX_WARNINGS_ARE_ERRORS; sanitizers by VX_SANITIZE.
 add_library(vx_build_flags INTERFACE)
 target_compile_options(vx_build_flags INTERFACE
-  -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Werror> -Wno-unused-parameter -Wnon-virtual-dtor -fvisibility=hidden)
+  -Wall -Wextra $<$<OR:$<CXX_COMPILER_ID:Clang>,$<BOOL:${VX_WARNINGS_ARE_ERRORS}>>:-Werror> -Wno-unused-parameter
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -fvisibility=hidden)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(vx_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wextra-semi -Woverloaded-virtual>)
   target_link_options(vx_build_flags INTERFACE -fuse-ld=lld)

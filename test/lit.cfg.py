@@ -63,6 +63,11 @@ for tool in ("systemd-analyze",):
 # The library of images is built where those are that it links.
 if os.path.exists(os.path.join(config.vx_build_dir, "lib", "libvx_image.so.0")):
     config.available_features.add("vx-image")
+# What stands in for ROCm's library has an emulated GPU.
+emulated = os.path.join(config.vx_build_dir, "lib", "libvx_emulated_hip.so")
+if os.path.exists(emulated):
+    config.available_features.add("emulated-rocm")
+    config.substitutions.append(("%emulated_rocm", emulated))
 # Checkers from elsewhere, used where they are present.
 for tool in ("ptxas", "spirv-val", "spirv-dis", "llvm-objdump", "llvm-readelf", "llvm-mca"):
     if shutil.which(tool, path=config.environment["PATH"]):

@@ -98,7 +98,7 @@ void CommandFiles::addOutput(std::string what, const std::string &path, Kind kin
                            ? !entry.isStream && (!isThere || S_ISREG(info.st_mode))
                            : entry.isStream || !isThere || S_ISREG(info.st_mode) || S_ISCHR(info.st_mode);
   if (!isTaken && firstProblem.empty())
-    firstProblem = "cannot write '" + path + "': want a name for a file, got " +
+    firstProblem = "cannot write '" + path + "': expected a name for a file, got " +
                    (entry.isStream ? "a stream" : fileKind(info.st_mode));
   entries.push_back(std::move(entry));
 }
@@ -145,7 +145,7 @@ std::string CommandFiles::problem() const {
       if (!output.isOutput || i == j || (other.isOutput && j > i) || !isSame(output, other))
         continue;
       return output.what + " '" + output.path + "' is the same file as " + other.what + " '" + other.path +
-             "', want another name for it";
+             "', expected another name for it";
     }
   return {};
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 // Bytes of an ONNX file would do as well.
 static const std::string_view Model = R"(

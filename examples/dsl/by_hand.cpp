@@ -4,6 +4,7 @@
 #include "vx/builder.hpp"
 #include "vx/train.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 

@@ -7,6 +7,7 @@
 // `stateless` trains the same network without its memory, for comparison. Prints the share of episodes that were right.
 #include "vx/train.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

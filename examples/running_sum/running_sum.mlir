@@ -1,7 +1,7 @@
 // A program that no vision model needs: sizes that depend on data, a loop that the host runs, a branch, a sequence, an index that
 // comes from the input, and a variable that lives across calls.
 //
-//   vx-compile running_sum.mlir -target=cpu,vulkan
+//   vx-compile running_sum.mlir --target=cpu,vulkan
 //   vx-run running_sum.vxm --input x=@x.npy --input pick=@pick.npy --print
 
 vx.symbol "n" min = 1 max = 1048576

@@ -370,6 +370,14 @@ nb::dict describeScores(const vx::train::Scores &scores) {
     entry[name.c_str()] = value;
   return entry;
 }
+/// The divisors of the loss and of each metric, by name.
+nb::dict describeCounts(const vx::train::Scores &scores) {
+  nb::dict entry;
+  entry["loss"] = scores.count;
+  for (size_t i = 0; i < scores.metrics.size(); ++i)
+    entry[scores.metrics[i].first.c_str()] = scores.metric_counts[i];
+  return entry;
+}
 nb::dict describeEpoch(const vx::train::Epoch &epoch) {
   nb::dict entry = describeScores(epoch.training);
   entry["epoch"] = epoch.epoch;
@@ -414,6 +422,11 @@ vx::train::Schedule makeSchedule(const std::string &form, const std::vector<doub
                                  : form == "one-cycle"   ? vx::train::one_cycle(rate, number(0, 0.3))
                                                          : vx::train::constant(rate);
   return warmup > 0 ? vx::train::warmup(warmup, std::move(schedule)) : schedule;
+}
+
+double scheduledRate(const std::string &form, const std::vector<double> &numbers, double rate, uint64_t warmup,
+                     uint64_t step, uint64_t stepsPerEpoch, uint64_t total) {
+  return makeSchedule(form, numbers, rate, warmup).rate({step, stepsPerEpoch, total});
 }
 
 /// What Python says of a `fit`, beside the data.
@@ -467,6 +480,10 @@ public:
     if (isFitting)
       throw vx::train::Error(vx::train::Error::Kind::argument, "fit: called by what a fit calls");
     vx::train::FitOptions &options = request.options;
+    // Callbacks may scale the rate of the steps that follow.
+    const vx::train::Schedule schedule = *options.schedule;
+    options.schedule = vx::train::Schedule(
+        schedule.text(), [schedule, this](const vx::train::Moment &at) { return schedule.rate(at) * rateFactor; });
     std::exception_ptr raised;
     // What Python raises ends training behind the step that is going on, as Ctrl-C does: a checkpoint is saved then.
     const auto guarded = [&raised](vx::train::Session &self, auto &&body) {
@@ -537,11 +554,24 @@ public:
   }
   /// Of any thread.
   void stop() { isStopping = true; }
+  void scaleRate(double factor) { rateFactor = factor; }
 
-  nb::dict evaluate(const Columns &data, int64_t batch) {
+  /// The means, and what they are divided by.
+  std::pair<nb::dict, nb::dict> evaluate(const Columns &data, int64_t batch) {
     const auto taken = take();
     const vx::train::Dataset set = makeDataset(data);
-    return describeScores(interruptible([&] { return session->evaluate(set, batch); }));
+    const vx::train::Scores scores = interruptible([&] { return session->evaluate(set, batch); });
+    return {describeScores(scores), describeCounts(scores)};
+  }
+  /// One step of a loop of Python's. Ctrl-C cancels it.
+  std::pair<nb::dict, nb::dict> trainStep(const std::vector<vx::Value> &inputs, double rate) {
+    const auto taken = take();
+    const vx::train::Scores scores = interruptible([&] { return session->train_step(inputs, rate * rateFactor); });
+    return {describeScores(scores), describeCounts(scores)};
+  }
+  std::vector<vx::Value> call(const std::string &function, const std::vector<vx::Value> &inputs) {
+    const auto taken = take();
+    return interruptible([&] { return session->call(function, inputs); });
   }
   std::vector<vx::Value> predict(const Columns &data, int64_t batch) {
     const auto taken = take();
@@ -601,6 +631,7 @@ private:
   mutable std::recursive_mutex mutex;
   bool isFitting = false;
   std::atomic<bool> isStopping = false;
+  std::atomic<double> rateFactor = 1; // of the rates of all steps
 };
 
 /// Who receives the runtime's messages: a reference, or null.
@@ -788,6 +819,11 @@ NB_MODULE(_runtime, m) {
           "seed"_a.none(), "rate"_a.none(), "form"_a, "numbers"_a, "warmup"_a, "early_stop"_a.none(),
           "checkpoint"_a.none(), "history"_a, "on_step"_a.none(), "step_every"_a, "on_epoch"_a.none())
       .def("stop", &Session::stop)
+      .def("scale_rate", &Session::scaleRate, "factor"_a)
+      .def("restart", [](Session &self) { self.with([](vx::train::Session &session) { session.restart(); }); })
+      .def("train_step", &Session::trainStep, "inputs"_a, "rate"_a)
+      .def("usual_rate", &Session::usualRate)
+      .def("run", &Session::call, "function"_a, "inputs"_a)
       .def("evaluate", &Session::evaluate, "data"_a, "batch"_a)
       .def("predict", &Session::predict, "data"_a, "batch"_a)
       .def("save",
@@ -801,8 +837,13 @@ NB_MODULE(_runtime, m) {
              return self.with([&](vx::train::Session &session) { return session.load(path); });
            })
       .def("export_onnx",
+           [](Session &self, const std::string &path, bool trains) {
+             const auto form = trains ? vx::train::ExportForm::training : vx::train::ExportForm::inference;
+             self.with([&](vx::train::Session &session) { session.export_onnx(path, form); });
+           })
+      .def("save_module",
            [](Session &self, const std::string &path) {
-             self.with([&](vx::train::Session &session) { session.export_onnx(path); });
+             self.with([&](vx::train::Session &session) { session.save_module(path); });
            })
       .def("progress",
            [](Session &self) {
@@ -825,10 +866,16 @@ NB_MODULE(_runtime, m) {
            [](Session &self, const std::string &name, const vx::Value &value) {
              self.with([&](vx::train::Session &session) { session.write_variable(name, value); });
            })
+      .def("report_text",
+           [](Session &self) {
+             return self.with([](vx::train::Session &session) { return session.get_instance().report(); });
+           })
       .def("report", [](Session &self) {
         return self.with([](vx::train::Session &session) { return session.get_instance().report(VX_REPORT_JSON); });
       });
 
+  m.def("scheduled_rate", scheduledRate, "form"_a, "numbers"_a, "rate"_a, "warmup"_a, "step"_a, "steps_per_epoch"_a,
+        "total"_a);
   m.def("list_devices", [] {
     nb::gil_scoped_release unlocked;
     return vx::listDevices();

@@ -1,9 +1,10 @@
 """Compiled machine-learning models: load them, run them on the best device, train them, and, where the wheel vx-compiler is installed, compile them.
 
     import vx
-    vx.compile("model.onnx", "model.vxm", targets="cpu,vulkan")   # vx-compiler
-    model = vx.Instance(vx.Module("model.vxm"))                    # vx-runtime
+    model = vx.Model("model.onnx")                                 # compiled once, by the wheel vx-compiler
     logits = model(image=pixels)["logits"]
+    vx.compile("model.onnx", "model.vxm", targets="cpu,vulkan")   # a module for machines that have vx-runtime alone
+    logits = vx.Model("model.vxm")(image=pixels)["logits"]
 
 Arrays are NumPy's, or those of any library with DLPack. A CPU reads an input in place if it begins at a multiple of 64 bytes. Other inputs are copied once. So is an array that is not contiguous,
 or not in this machine's byte order. Results are NumPy arrays over the runtime's memory. Those of element types that NumPy lacks (bf16) are vx.Tensor. The interpreter's lock is released while a
@@ -18,10 +19,15 @@ import warnings as _warnings
 import weakref as _weakref
 
 from . import _runtime
+from ._callbacks import Callback, Checkpoint, CSVLog, EarlyStopping, Log, ProgressBar, ReduceLROnPlateau
+from ._history import History
+from ._metrics import MAE, MSE, Metric, TopK
+from ._optimizers import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, RMSprop
 from ._runtime import Error, Tensor, TrainError
+from ._values import arguments as _arguments, to_array as _to_array, to_tensor as _to_tensor
 
-__all__ = ["CompileError", "Error", "History", "Instance", "Module", "Pending", "Session", "Tensor", "TrainError", "compile", "compile_bytes", "list_devices", "set_log",
-           "version"]
+__all__ = ["Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "EarlyStopping", "Error", "History", "Instance", "Lion", "Log", "MAE", "MSE", "Metric", "Model", "Module", "Optimizer", "Pending",
+           "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TopK", "TrainError", "compile", "compile_bytes", "default_targets", "from_torch", "list_devices", "set_log", "torch_backend", "torch_graphs", "version"]
 __version__ = _runtime.version().split()[1]
 
 
@@ -74,91 +80,6 @@ def _two(name, value, second):
 def list_devices():
     """The devices of each backend, or the reason why it has none: the document of vx-run --list-devices --json."""
     return _json.loads(_runtime.list_devices())
-
-
-# The integers of the runtime and the floats that are converted, as numpy calls them.
-_INTEGERS = {"bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
-_FLOATS = {"f32": "float32", "f64": "float64"}
-
-
-def _convert(array, dtype, name):
-    """An array of numpy's in an element type of the runtime: integers that this holds for integers, f64 rounded to f32, f32 as f64. Others stay, for the runtime to refuse."""
-    import numpy
-    own = str(array.dtype)
-    for types in (_INTEGERS, _FLOATS):
-        if dtype not in types or dtype == "bool" or own not in types.values() or own == types[dtype]:
-            continue
-        if types is _FLOATS:
-            with numpy.errstate(over="ignore"):
-                converted = array.astype(types[dtype])
-            lost = numpy.isinf(converted) & ~numpy.isinf(array)
-            bounds = numpy.finfo(types[dtype])
-        else:
-            converted = array.astype(types[dtype])
-            bounds = numpy.iinfo(types[dtype])
-            lost = (array < bounds.min) | (array > bounds.max) if own != "bool" else numpy.zeros(array.shape, bool)
-        if lost.any():
-            place = tuple(int(index) for index in numpy.argwhere(lost)[0])
-            raise ValueError(f"input '{name}': {array[place]} at {list(place)} is no value of {dtype}: expected {bounds.min} to {bounds.max}")
-        return converted
-    return array
-
-
-def _is_converted(tensor, dtype):
-    return tensor.dtype != dtype and any(dtype in types and dtype != "bool" and tensor.dtype in types for types in (_INTEGERS, _FLOATS))
-
-
-def _to_input(array, entry):
-    """What an input takes, of the element type that it wants where nothing is lost by that. What is on a device already stays as it is."""
-    tensor = _to_tensor(array)
-    if isinstance(array, Tensor) or not _is_converted(tensor, entry["dtype"]):
-        return tensor
-    return _to_tensor(_convert(_to_array(tensor), entry["dtype"], entry["name"]))
-
-
-def _to_tensor(array):
-    if isinstance(array, Tensor):
-        return array
-    if not hasattr(array, "__dlpack__") or type(array).__module__.partition(".")[0] == "numpy":
-        import numpy
-        array = numpy.asarray(array)
-        if array.dtype.kind in "OUT": # strings
-            return Tensor.from_strings(array.ravel().tolist(), array.shape)
-        if not array.dtype.isnative:
-            array = array.astype(array.dtype.newbyteorder("="))
-        if not array.flags.c_contiguous:
-            array = numpy.array(array, order="C") # keeps its rank, which ascontiguousarray does not
-    # What is still queued for an array of CUDA's is waited for by the default stream, and so by the runtime.
-    device = getattr(array, "__dlpack_device__", None)
-    stream = {"stream": 1} if device and device()[0] == 2 else {}
-    return Tensor.from_capsule(array.__dlpack__(max_version=(1, 0), **stream))
-
-
-class _OnHost:
-    """A tensor, in memory of the host."""
-
-    def __init__(self, tensor):
-        self._tensor = tensor
-
-    def __dlpack__(self, **options):
-        return self._tensor.__dlpack__(dl_device=(1, 0))
-
-    def __dlpack_device__(self):
-        return 1, 0
-
-
-_TYPES_OF_NUMPY = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "string")
-
-
-def _to_array(tensor):
-    if tensor.dtype not in _TYPES_OF_NUMPY:
-        return tensor
-    import numpy
-    if tensor.dtype == "string":
-        texts = numpy.empty(len(tensor.strings()), object)
-        texts[:] = tensor.strings()
-        return texts.reshape(tensor.shape)
-    return numpy.from_dlpack(_OnHost(tensor))
 
 
 class Module:
@@ -247,32 +168,13 @@ class Instance:
                                       _whole("memory_limit", memory_limit), _sizes(symbols or {}), None if share is None else share._own)
         self._functions = {function["name"]: function for function in self.module.functions()}
 
-    def _arguments(self, function, arrays, named):
-        if function not in self._functions:
-            raise KeyError(f"the module has no function '{function}', but {', '.join(self._functions)}")
-        info = self._functions[function]
-        names = [entry["name"] for entry in info["inputs"]]
-        if len(arrays) > len(names):
-            raise TypeError(f"function '{function}' takes {len(names)} inputs, got {len(arrays)}")
-        given = dict(zip(names, arrays))
-        for name, array in named.items():
-            if name not in names:
-                raise TypeError(f"function '{function}' has no input '{name}', but {', '.join(names)}")
-            if name in given:
-                raise TypeError(f"function '{function}': input '{name}' is given twice")
-            given[name] = array
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise TypeError(f"function '{function}' wants inputs {', '.join(names)}, got none for {', '.join(missing)}")
-        return [_to_input(given[entry["name"]], entry) for entry in info["inputs"]], [entry["name"] for entry in info["outputs"]]
-
     def _run(self, function, arrays, named):
-        inputs, outputs = self._arguments(function, arrays, named)
+        inputs, outputs = _arguments(self._functions, function, arrays, named)
         return zip(outputs, self._own.run(function, inputs, _threading.current_thread() is _threading.main_thread()))
 
     def run(self, function, /, *arrays, **named):
-        """Runs a function and returns the results by name. Inputs are given by position, by name, or both. Integers are converted to the input's integer type if each value fits. Else a
-        ValueError names the first that does not. A float64 becomes a float32, rounded to the nearest. Ctrl-C cancels the run, also while it waits for its turn, and raises KeyboardInterrupt."""
+        """Runs a function and returns the results by name. Inputs are given by position, by name, or both, or as one dict or frame of them. Numbers are converted to the input's type if
+        it holds each value; else a ValueError names the first that it does not hold. Floats are rounded to the nearest. Ctrl-C cancels the run, also while it waits for its turn, and raises KeyboardInterrupt."""
         return {name: _to_array(result) for name, result in self._run(function, arrays, named)}
 
     def run_tensors(self, function, /, *arrays, **named):
@@ -283,7 +185,7 @@ class Instance:
     def submit(self, function, /, *arrays, deadline_ms=0, **named):
         """Starts a run and returns a Pending, which has the results. Arrays that are read in place must not change until the run is done. With `deadline_ms`, a run that is not done so
         many milliseconds later is cancelled. Runs go on side by side. Runs that use a variable which one of them stores are done in their order."""
-        inputs, outputs = self._arguments(function, arrays, named)
+        inputs, outputs = _arguments(self._functions, function, arrays, named)
         return Pending(self._own.submit(function, inputs, _whole("deadline_ms", deadline_ms, 0, 2**32 - 1)), outputs)
 
     def estimate_memory(self, function=None, **symbols):
@@ -337,15 +239,6 @@ def _schedule(text):
     return name, numbers
 
 
-class History(list):
-    """The result of Session.fit: a dict for each epoch, with loss, metrics, rate, seconds, and validation if there is one. `stopped` says why training ended before its last
-    epoch, or is None. `notes` has messages. `optimizer`, `loss`, `schedule` and `seed` are those of the training."""
-
-    def __init__(self, facts):
-        super().__init__(facts.pop("epochs"))
-        vars(self).update(facts)
-
-
 class Session:
     """Trains a module that vx.compile(..., train=...), vx-compile --train or vx/builder.hpp has made for it. Data are dicts of arrays, by the names of the inputs. The first
     dimension is the rows. One thread at a time may use a session, except for `stop`."""
@@ -369,7 +262,7 @@ class Session:
         called with each epoch's dict. An exception of these, or Ctrl-C, ends training after the current step, with a checkpoint if there is a folder for it. The session can go on from
         there. The next Ctrl-C cancels that step as well.
 
-        A history that cannot be written is a TrainError, which has it as `history`. Arrays are converted as Instance.run does. An image of uint8 is not, since only you know its
+        A history that cannot be written is a TrainError, which has it as `history`. Arrays are converted as vx-train converts files: an image of uint8 is not, since only you know its
         scale."""
         form, numbers = _schedule(schedule)
         if early_stop is not None:
@@ -407,7 +300,7 @@ class Session:
     def evaluate(self, data, batch=0):
         """Returns means over all rows: {"loss": ..., "accuracy": ...}. Where the module has counts, such as labels that are not ignored, the means are over these counts. `batch` is that of
         predict. Ctrl-C ends it."""
-        return self._own.evaluate(_columns(data), batch)
+        return self._own.evaluate(_columns(data), batch)[0]
 
     def predict(self, data, batch=0):
         """Returns the outputs of the model by name, for all rows. `batch`: rows of a call; 0: those of the last fit, of the module, or 32. Ctrl-C ends it."""
@@ -421,9 +314,16 @@ class Session:
         """Loads a file of `save`, or a file of weights such as that of a PyTorch state dict. Returns notes."""
         return self._own.load(_os.fspath(path))
 
-    def export_onnx(self, path):
-        """Writes the ONNX model that the module was made of, with the trained weights."""
-        self._own.export_onnx(_os.fspath(path))
+    def export_onnx(self, path, form="inference"):
+        """Writes the ONNX model that the module was made of, with the trained weights. `form`: "inference", without dropouts and with batch norms that use their running statistics;
+        "training", as the model's file says. Raises ValueError for another form."""
+        if form not in ("inference", "training"):
+            raise ValueError(f"form: expected inference or training, got {form!r}")
+        self._own.export_onnx(_os.fspath(path), form == "training")
+
+    def save_module(self, path):
+        """Writes a module that starts with the trained weights, for every target of this one, without the compiler. The state of the optimizer is not in it."""
+        self._own.save_module(_os.fspath(path))
 
     def summary(self):
         """The parameters, optimizer and loss as text, as vx-train --summary prints them."""
@@ -462,14 +362,38 @@ def _tell(result, messages):
     return [text for severity, text in messages if severity == "note"]
 
 
-def compile(model, output, targets="cpu", **options):
-    """Compiles an ONNX file (or vx text, .mlir) to the module file `output`, and returns notes. The options are those of vx-compile by their names in vxc.h: dims=["batch=1,32"],
+def compiler_version():
+    """A text that is another one when the compiler is: its versions, and the time of its library."""
+    compiler = _load_compiler()
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+        places = {line.split(maxsplit=5)[5].rstrip("\n") for line in file if "/libvx_compiler.so" in line}
+    return compiler.version() + "".join(f"\n{place} {_os.stat(place).st_mtime_ns}" for place in sorted(places) if _os.path.exists(place))
+
+
+def default_targets():
+    """The targets that a model is compiled for by default: that of the best device of this machine (of CUDA, ROCm and Vulkan, without software devices), and the CPU: "cuda,cpu", or
+    "cpu"."""
+    built = _load_compiler().targets().split(",")
+    backends = {backend["name"]: backend for backend in list_devices()["backends"]}
+    for name in ("cuda", "rocm", "vulkan"):
+        if name in built and any(not device["software"] for device in backends.get(name, {}).get("devices", ())):
+            return name + ",cpu"
+    return "cpu"
+
+
+def compile(model, output, targets=None, **options):
+    """Compiles an ONNX file (or vx text, .mlir) to the module file `output`, and returns notes. `targets`: as "cpu,vulkan"; None: `default_targets()`. The other options are those of vx-compile by their names in vxc.h: dims=["batch=1,32"],
     precision="f16", train="auto", loss="cross_entropy", optimizer="adamw:weight_decay=0.05", and so on."""
-    return _tell(*_load_compiler().compile(_os.fspath(model), _os.fspath(output), {"targets": targets, **options}))
+    return _tell(*_load_compiler().compile(_os.fspath(model), _os.fspath(output), {"targets": default_targets() if targets is None else targets, **options}))
 
 
-def compile_bytes(model, name="model", targets="cpu", **options):
+def compile_bytes(model, name="model", targets=None, **options):
     """Compiles the bytes of an ONNX model to the bytes of a module, which vx.Module takes."""
-    result, messages, module = _load_compiler().compile_bytes(model, name, {"targets": targets, **options})
+    result, messages, module = _load_compiler().compile_bytes(model, name, {"targets": default_targets() if targets is None else targets, **options})
     _tell(result, messages)
     return module
+
+
+from ._model import Model # which is made of all of the above
+from ._torch import from_torch
+from ._torch_backend import torch_backend, torch_graphs

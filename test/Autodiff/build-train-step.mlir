@@ -13,7 +13,7 @@
 // OUTPUT:  error: the model has no output 'q' to take the loss of: there are 'y', 'k'
 // INTEGER: error: --loss: output 'k' is i64[n]: losses are of tensors of floats
 // AXIS:    error: --loss: cross_entropy wants an axis of classes from -2 to 1 of output f32[n,3], got 2
-// LOSS:    error: --loss: want one of bce, bce_logits, cross_entropy, huber, kl, l1, mse, nll, none, got 'hinge'
+// LOSS:    error: --loss: expected one of bce, bce_logits, cross_entropy, huber, kl, l1, mse, nll, none, got 'hinge'
 // KEY:     error: --optimizer: sgd has the keys momentum, dampening, weight_decay, nesterov, got 'speed=1'
 // TWICE:   error: a function 'train_step' cannot be added: the model has one
 // TWICE:   error: a function 'evaluate' cannot be added: the model has one

@@ -11,7 +11,7 @@
 // RUN: FileCheck %s --check-prefix=STARTS --input-file %t.random-notes
 // RUN: not vx-opt %s --vx-constants-to-variables='train=auto init=zero' 2>&1 | FileCheck %s --check-prefix=INIT
 
-// INIT:        error: --init: want file or random, got 'zero'
+// INIT:        error: --init: expected file or random, got 'zero'
 
 // What is chosen and is no weight starts as in the file.
 // RANDOM-DAG:  vx.variable @conv.weight role = parameter init = <uniform(-0.33333333333333331, 0.33333333333333331)> : tensor<2x1x3x3xf32>{{$}}

@@ -33,6 +33,33 @@ vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 
 // -----
 
+// The size of a buffer is a symbol, so that its allocation is the first op, before which the arena's expressions stand.
+// CHECK-LABEL: vxrt.program @first_op
+// CHECK:         vxrt.arena_reserve
+// CHECK:         %[[A:.+]] = vxrt.arena_slice %[[LOW:.+]], %
+// CHECK:         %[[B:.+]] = vxrt.arena_slice %[[HIGH:.+]], %
+// CHECK-NOT:     vxrt.arena_slice
+vxrt.program @first_op symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %a = vxrt.allocate %n : !vxrt.buffer
+  %b = vxrt.allocate %n : !vxrt.buffer
+  %one = vxrt.const 1
+  %y = vxrt.allocate %n : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%b) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y, %n : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<4xf32>):
+  %0 = vx.exp %x : tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+
+// -----
+
 // What outlives its commands, and what has a size that is known late, stays an allocation.
 // CHECK-LABEL: vxrt.program @stays
 // CHECK-NOT:     vxrt.arena_slice

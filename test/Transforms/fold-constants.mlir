@@ -233,3 +233,36 @@ func.func @second() -> tensor<8xi8> {
   %0 = vx.add %a, %b : tensor<8xi8>, tensor<8xi8>
   return %0 : tensor<8xi8>
 }
+
+// -----
+
+// Integers that a product, a convolution or a gather reads as floats stay integers, through scales and reshapes too.
+// CHECK-LABEL: func.func @low_bits(
+// CHECK-DAG:     vx.cast %{{.+}} : tensor<2x2xi8> -> tensor<2x2xf32>
+// CHECK-DAG:     vx.cast %{{.+}} : tensor<3x2xi4> -> tensor<3x2xf32>
+// CHECK-DAG:     vx.cast %{{.+}} : tensor<1x2x1x2xui8> -> tensor<1x2x1x2xf32>
+// CHECK-NOT:     vx.cast
+// CHECK:         return
+func.func @low_bits(%x: tensor<1x2xf32>, %i: tensor<1xi64>, %y: tensor<1x2x1x2xf32>, %z: tensor<2xf32>)
+    -> (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x1x1x1xf32>, tensor<2xf32>, tensor<1x2xf32>) {
+  %a = vx.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>
+  %b = vx.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi4>
+  %c = vx.constant dense<[[[[1, 2]], [[3, 4]]]]> : tensor<1x2x1x2xui8>
+  %d = vx.constant dense<[7, 8]> : tensor<2xi8>
+  %e = vx.constant dense<[[9, 8], [7, 6]]> : tensor<2x2xi16>
+  %af = vx.cast %a : tensor<2x2xi8> -> tensor<2x2xf32>
+  %two = vx.constant dense<2.0> : tensor<2x2xf32>
+  %as = vx.mul %af, %two : tensor<2x2xf32>, tensor<2x2xf32>
+  %at = vx.transpose %as, [1, 0] : tensor<2x2xf32>
+  %0 = vx.contract %x, %at batch = [] x [] contracting = [1] x [0] : tensor<1x2xf32>, tensor<2x2xf32>
+  %bf = vx.cast %b : tensor<3x2xi4> -> tensor<3x2xf32>
+  %1 = vx.gather %bf, %i axis = 0 : tensor<3x2xf32>, tensor<1xi64>
+  %cf = vx.cast %c : tensor<1x2x1x2xui8> -> tensor<1x2x1x2xf32>
+  %2 = vx.conv %y, %cf strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 : tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>
+  // No product reads these, and those have more bits.
+  %df = vx.cast %d : tensor<2xi8> -> tensor<2xf32>
+  %3 = vx.add %z, %df : tensor<2xf32>, tensor<2xf32>
+  %ef = vx.cast %e : tensor<2x2xi16> -> tensor<2x2xf32>
+  %4 = vx.contract %x, %ef batch = [] x [] contracting = [1] x [0] : tensor<1x2xf32>, tensor<2x2xf32>
+  return %0, %1, %2, %3, %4 : tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x1x1x1xf32>, tensor<2xf32>, tensor<1x2xf32>
+}

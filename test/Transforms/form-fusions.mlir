@@ -688,3 +688,97 @@ func.func @number_for_the_host(%x: tensor<?x8xf32, #vx.enc<[batch, 8]>>) -> tens
   }
   return %0 : tensor<?x8xf32, #vx.enc<[batch, 8]>>
 }
+
+// -----
+
+// A product decodes the weight that it reads. What others read too, and what a reduction reads, is a kernel.
+// CHECK-LABEL: func.func @low_bits(
+// CHECK:         vx.fusion
+// CHECK:           vx.cast %{{.+}} : tensor<4x8xi8> -> tensor<4x8xf32>
+// CHECK:           vx.mul
+// CHECK:           vx.contract
+// CHECK:         vx.fusion
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      vx.unpack
+// CHECK-NEXT:      vx.cast
+// CHECK-NEXT:      vx.contract
+// CHECK:         %[[D:.+]] = vx.fusion
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      vx.cast
+// CHECK-NEXT:      vx.yield
+// CHECK:         vx.fusion(%{{.+}}, %[[D]])
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      vx.contract
+func.func @low_bits(%x: tensor<3x4xf32>, %p: tensor<1x4x16xi4>, %s: tensor<8xf32>)
+    -> (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x8xf32>, tensor<8xf32>) {
+  %w = vx.constant dense_resource<w> : tensor<4x8xi8>
+  %v = vx.constant dense_resource<v> : tensor<4x8xi8>
+  %c = vx.cast %w : tensor<4x8xi8> -> tensor<4x8xf32>
+  %b = vx.broadcast %s, [1] : tensor<8xf32> -> tensor<4x8xf32>
+  %d = vx.mul %c, %b : tensor<4x8xf32>, tensor<4x8xf32>
+  %0 = vx.contract %x, %d batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x8xf32>
+  %u = vx.unpack %p dim = 1 permutation = [1, 0] : tensor<1x4x16xi4> -> tensor<4x8xi4>
+  %e = vx.cast %u : tensor<4x8xi4> -> tensor<4x8xf32>
+  %1 = vx.contract %x, %e batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x8xf32>
+  %f = vx.cast %v : tensor<4x8xi8> -> tensor<4x8xf32>
+  %2 = vx.contract %x, %f batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x8xf32>
+  %3 = vx.reduce sum %f axes = [0] : tensor<4x8xf32>
+  return %0, %1, %2, %3 : tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Two ways lead from each op to the one before: the search for weights of few bits visits each op once.
+// CHECK-LABEL: func.func @squares(
+// CHECK:         vx.fusion
+func.func @squares(%0: tensor<2xf32>) -> tensor<2xf32> {
+  %1 = vx.mul %0, %0 : tensor<2xf32>, tensor<2xf32>
+  %2 = vx.mul %1, %1 : tensor<2xf32>, tensor<2xf32>
+  %3 = vx.mul %2, %2 : tensor<2xf32>, tensor<2xf32>
+  %4 = vx.mul %3, %3 : tensor<2xf32>, tensor<2xf32>
+  %5 = vx.mul %4, %4 : tensor<2xf32>, tensor<2xf32>
+  %6 = vx.mul %5, %5 : tensor<2xf32>, tensor<2xf32>
+  %7 = vx.mul %6, %6 : tensor<2xf32>, tensor<2xf32>
+  %8 = vx.mul %7, %7 : tensor<2xf32>, tensor<2xf32>
+  %9 = vx.mul %8, %8 : tensor<2xf32>, tensor<2xf32>
+  %10 = vx.mul %9, %9 : tensor<2xf32>, tensor<2xf32>
+  %11 = vx.mul %10, %10 : tensor<2xf32>, tensor<2xf32>
+  %12 = vx.mul %11, %11 : tensor<2xf32>, tensor<2xf32>
+  %13 = vx.mul %12, %12 : tensor<2xf32>, tensor<2xf32>
+  %14 = vx.mul %13, %13 : tensor<2xf32>, tensor<2xf32>
+  %15 = vx.mul %14, %14 : tensor<2xf32>, tensor<2xf32>
+  %16 = vx.mul %15, %15 : tensor<2xf32>, tensor<2xf32>
+  %17 = vx.mul %16, %16 : tensor<2xf32>, tensor<2xf32>
+  %18 = vx.mul %17, %17 : tensor<2xf32>, tensor<2xf32>
+  %19 = vx.mul %18, %18 : tensor<2xf32>, tensor<2xf32>
+  %20 = vx.mul %19, %19 : tensor<2xf32>, tensor<2xf32>
+  %21 = vx.mul %20, %20 : tensor<2xf32>, tensor<2xf32>
+  %22 = vx.mul %21, %21 : tensor<2xf32>, tensor<2xf32>
+  %23 = vx.mul %22, %22 : tensor<2xf32>, tensor<2xf32>
+  %24 = vx.mul %23, %23 : tensor<2xf32>, tensor<2xf32>
+  %25 = vx.mul %24, %24 : tensor<2xf32>, tensor<2xf32>
+  %26 = vx.mul %25, %25 : tensor<2xf32>, tensor<2xf32>
+  %27 = vx.mul %26, %26 : tensor<2xf32>, tensor<2xf32>
+  %28 = vx.mul %27, %27 : tensor<2xf32>, tensor<2xf32>
+  %29 = vx.mul %28, %28 : tensor<2xf32>, tensor<2xf32>
+  %30 = vx.mul %29, %29 : tensor<2xf32>, tensor<2xf32>
+  %31 = vx.mul %30, %30 : tensor<2xf32>, tensor<2xf32>
+  %32 = vx.mul %31, %31 : tensor<2xf32>, tensor<2xf32>
+  %33 = vx.mul %32, %32 : tensor<2xf32>, tensor<2xf32>
+  %34 = vx.mul %33, %33 : tensor<2xf32>, tensor<2xf32>
+  %35 = vx.mul %34, %34 : tensor<2xf32>, tensor<2xf32>
+  %36 = vx.mul %35, %35 : tensor<2xf32>, tensor<2xf32>
+  %37 = vx.mul %36, %36 : tensor<2xf32>, tensor<2xf32>
+  %38 = vx.mul %37, %37 : tensor<2xf32>, tensor<2xf32>
+  %39 = vx.mul %38, %38 : tensor<2xf32>, tensor<2xf32>
+  %40 = vx.mul %39, %39 : tensor<2xf32>, tensor<2xf32>
+  %41 = vx.mul %40, %40 : tensor<2xf32>, tensor<2xf32>
+  %42 = vx.mul %41, %41 : tensor<2xf32>, tensor<2xf32>
+  %43 = vx.mul %42, %42 : tensor<2xf32>, tensor<2xf32>
+  %44 = vx.mul %43, %43 : tensor<2xf32>, tensor<2xf32>
+  %45 = vx.mul %44, %44 : tensor<2xf32>, tensor<2xf32>
+  %46 = vx.mul %45, %45 : tensor<2xf32>, tensor<2xf32>
+  %47 = vx.mul %46, %46 : tensor<2xf32>, tensor<2xf32>
+  %48 = vx.mul %47, %47 : tensor<2xf32>, tensor<2xf32>
+  return %48 : tensor<2xf32>
+}

@@ -9,6 +9,10 @@
 // ORDER-NOT: vx.pack
 // ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
 // ORDER-NOT: vx.pack
+// ORDER-LABEL: func.func @low_bits
+// ORDER-NOT: vx.pack
+// ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xi8>
+// ORDER-NOT: vx.pack
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>) {
@@ -90,4 +94,42 @@ func.func @stores_variables(%x: tensor<4x8xf32>, %c: tensor<i1>) -> tensor<4x20x
     vx.yield
   }
   return %0 : tensor<4x20xf32>
+}
+
+// Of a weight that is computed from integers of 8 or 4 bits the integers are packed. Four vectors of columns lie together where they fill tiles.
+// CHECK-LABEL: func.func @low_bits(
+// CHECK:         %[[P:.+]] = vx.pack %{{.+}} dim = 1 tile = 64 permutation = [1, 0] : tensor<4x128xi8>
+// CHECK:         %[[U:.+]] = vx.unpack %[[P]] dim = 1 permutation = [1, 0] : tensor<2x4x64xi8> -> tensor<4x128xi8>
+// CHECK:         %[[C:.+]] = vx.cast %[[U]] : tensor<4x128xi8> -> tensor<4x128xf32>
+// CHECK:         %[[D:.+]] = vx.mul %[[C]], %{{.+}}
+// CHECK:         vx.contract %{{.+}}, %[[D]]
+// CHECK:         vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 1] : tensor<20x4xi4>
+// CHECK:         vx.pack %{{.+}} dim = 0 tile = 32 permutation = [0, 1, 2] : tensor<32x2x2xui8>
+// CHECK:         vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xi8>
+// A weight of 16 bits is packed as floats, and so are the filters of groups.
+// CHECK:         vx.pack %{{.+}} dim = 1 tile = 16 permutation = [1, 0] : tensor<4x20xf32>
+// CHECK:         vx.pack %{{.+}} dim = 0 tile = {{.+}} : tensor<20x1x3x3xf32>
+func.func @low_bits(%x: tensor<3x4xf32>, %t: tensor<3x2x2xf32>, %y: tensor<1x5x5x3xf32>, %g: tensor<1x5x5x20xf32>)
+    -> (tensor<3x128xf32>, tensor<3x20xf32>, tensor<3x32xf32>, tensor<1x5x5x20xf32>, tensor<3x20xf32>, tensor<1x5x5x20xf32>) {
+  %a = vx.constant dense_resource<a> : tensor<4x128xi8>
+  %ac = vx.cast %a : tensor<4x128xi8> -> tensor<4x128xf32>
+  %as = vx.constant dense<2.0> : tensor<4x128xf32>
+  %ad = vx.mul %ac, %as : tensor<4x128xf32>, tensor<4x128xf32>
+  %0 = vx.contract %x, %ad batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x128xf32>
+  %b = vx.constant dense_resource<b> : tensor<20x4xi4>
+  %bd = vx.cast %b : tensor<20x4xi4> -> tensor<20x4xf32>
+  %1 = vx.contract %x, %bd batch = [] x [] contracting = [1] x [1] : tensor<3x4xf32>, tensor<20x4xf32>
+  %c = vx.constant dense_resource<c> : tensor<32x2x2xui8>
+  %cd = vx.cast %c : tensor<32x2x2xui8> -> tensor<32x2x2xf32>
+  %2 = vx.contract %t, %cd batch = [] x [] contracting = [1, 2] x [1, 2] : tensor<3x2x2xf32>, tensor<32x2x2xf32>
+  %f = vx.constant dense_resource<f> : tensor<20x3x3x3xi8>
+  %fd = vx.cast %f : tensor<20x3x3x3xi8> -> tensor<20x3x3x3xf32>
+  %3 = vx.conv %y, %fd strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
+  %h = vx.constant dense_resource<h> : tensor<4x20xi16>
+  %hd = vx.cast %h : tensor<4x20xi16> -> tensor<4x20xf32>
+  %4 = vx.contract %x, %hd batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x20xf32>
+  %k = vx.constant dense_resource<k> : tensor<20x1x3x3xi8>
+  %kd = vx.cast %k : tensor<20x1x3x3xi8> -> tensor<20x1x3x3xf32>
+  %5 = vx.conv %g, %kd strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 20 channels_last : tensor<1x5x5x20xf32>, tensor<20x1x3x3xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<3x128xf32>, tensor<3x20xf32>, tensor<3x32xf32>, tensor<1x5x5x20xf32>, tensor<3x20xf32>, tensor<1x5x5x20xf32>
 }

@@ -11,6 +11,7 @@ import re
 import sys
 import urllib.parse
 
+from forge_checks import check_forge, check_site  # noqa: F401
 from pages import Tree, anchors, list_sources, rows, sections, without_code
 
 
@@ -277,14 +278,14 @@ def check_backends(tree):
         known[target] = re.findall(r'\{"(\w+)", ', re.search(r"known\[\] = \{(.*?)\};", source, re.S)[1])
         defaults[target] = re.findall(r'"(\w+)"', re.search(r"defaults\[\] = \{(.*?)\}", source)[1])
     source = tree.read(f"{folder}/LLVMCPU/CPUVariants.cpp")
-    known["cpu"] = re.findall(r'^    \{"([\w-]+)", ', re.search(r"known\[\] = \{(.*?)\};", source, re.S)[1], re.M)
+    known["cpu"] = re.findall(r'^    \{"([\w+-]+)", ', re.search(r"known\[\] = \{(.*?)\};", source, re.S)[1], re.M)
     defaults["cpu"] = [known["cpu"][int(number)] for number in re.findall(r"makeSpec\(known\[(\d)\]\)", source)]
     known["cpu"].append("native")
     known["vulkan"] = defaults["vulkan"] = re.findall(r'baseline\.variant = "(\w+)"', tree.read(f"{folder}/Vulkan/VulkanBackend.cpp"))
     table = {row[0]: row for row in rows(sections(text, 2).get("Targets, classes and variants", ""))}
     for target in known:
         for number, names in ((1, known[target]), (2, defaults[target])):
-            got = re.findall(r"`([\w-]+)`", table.get(target, ["", "", ""])[number])
+            got = re.findall(r"`([\w+-]+)`", table.get(target, ["", "", ""])[number])
             if got != names:
                 yield f"{page}: {target}: expected {', '.join(names)}, got {', '.join(got)}"
     order = ",".join(re.findall(r'"(\w+)"', re.search(r"defaultOrder\[\] = \{(.*?)\}", tree.read("runtime/lib/exec/device_report.cpp"))[1]))
@@ -330,6 +331,9 @@ def check_changelog(tree):
     version = re.search(r"^project\(vx VERSION ([\d.]+)", tree.read("CMakeLists.txt"), re.M)[1]
     if not newest.startswith(version):
         yield f"{page}: expected the newest entry to be of {version}, got '{newest}'"
+    stated = re.search(r'VX_VERSION_STRING "([\d.]+)"', tree.read("runtime/include/vx/abi/version.h"))[1]
+    if stated != version:
+        yield f"runtime/include/vx/abi/version.h: expected the version {version} of CMakeLists.txt, got {stated}"
     abi = ".".join(re.findall(r"VX_MODULE_ABI_\w+ (\d+)", tree.read("runtime/include/vx/abi/version.h")))
     if f"Module ABI {abi}" not in entries.get(newest, ""):
         yield f"{page}: {newest}: expected 'Module ABI {abi}'"

@@ -21,7 +21,7 @@ class Tree:
         return path in self.planted or os.path.exists(os.path.join(self.root, path))
 
     def pages(self):
-        return ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *sorted(os.path.relpath(path, self.root) for path in glob.glob(os.path.join(self.root, "docs", "*.md")))]
+        return ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", *sorted(os.path.relpath(path, self.root) for path in glob.glob(os.path.join(self.root, "docs", "*.md")))]
 
     def sources(self, folders=SOURCE_FOLDERS, ends=SOURCE_ENDS):
         """(path, text) of each source file."""

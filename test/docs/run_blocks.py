@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the fenced blocks of README.md and docs/*.md as a reader would, and compares what they print with what the page says.
 
-  run_blocks.py --build BUILD --source . [--python BUILD/python] [--page docs/dsl.md ...] [--long] [--cxx "g++ -fsanitize=address"]
+  run_blocks.py --build BUILD --source . [--python BUILD/python] [--page docs/dsl.md ...] [--long] [--installed] [--cxx "g++ -fsanitize=address"]
 
 The blocks of a page run in their order, in one empty folder, with vx installed in ~/vx and one shell. What a block is follows from its language:
 
@@ -302,7 +302,7 @@ class Page:
             path = os.path.join(self.folder, inside)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.symlink(self.place(outside), path)
-        if self.table.get("installed", True):
+        if self.table.get("installed", True) and not self.arguments.installed:
             self.shell.run(f"[ -e $HOME/vx ] || cmake --install {shlex.quote(self.arguments.build)} --prefix $HOME/vx")
             self.shell.run("export PATH=$HOME/vx/bin:$PATH PKG_CONFIG_PATH=$HOME/vx/lib/pkgconfig LD_LIBRARY_PATH=$HOME/vx/lib")
         for command in self.table.get("prepare", []):
@@ -386,6 +386,7 @@ def main():
     parser.add_argument("--table", default=os.path.join(HERE, "blocks.toml"))
     parser.add_argument("--page", action="append")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--installed", action="store_true", help="vx is installed in the system, and its package for Python in this one")
     parser.add_argument("--cxx", default="g++ -fsanitize=address")
     arguments = parser.parse_args()
     arguments.build, arguments.source = os.path.abspath(arguments.build), os.path.abspath(arguments.source)

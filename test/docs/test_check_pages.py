@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """What check_pages.py must not let pass, each planted in the text of one page or source: test_check_pages.py SOURCE"""
+import os
 import sys
 
 import check_pages
 from pages import Tree
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 # Of each check: the file, a text in it, another text in its place, and a part of a line that the check then prints.
 PLANTS = {
     "links": [("docs/glossary.md", "(phases.md)", "(phase.md)", "there is no file 'docs/phase.md'"),
               ("docs/glossary.md", "(training.md#checkpoints)", "(training.md#checkpoint)", "docs/training.md has no heading '#checkpoint'"),
-              ("docs/roadmap.md", "(../CHANGELOG.md)", "(../README.md)", "CHANGELOG.md: no other page has a link to it")],
+              ("README.md", "(docs/roadmap.md)", "(docs/ops.md)", "docs/roadmap.md: no other page has a link to it")],
     "glossary": [("docs/glossary.md", "### arena\n", "### zone\n", "expected 'asset' before 'zone'"),
                  ("docs/glossary.md", "### arena\n", "### arenaceous\n", "'arenaceous': no other page uses it"),
                  ("docs/glossary.md", "### instance\n", "### instances\n", "expected an entry 'instance', which is of vx.h"),
@@ -25,7 +29,7 @@ PLANTS = {
                     ("runtime/lib/drivers/cuda/cuda_driver.h", '"VX_CUDA_LIBRARY"', '"VX_CUDA_DRIVER"', "'VX_CUDA_DRIVER' is missing, which runtime/lib/drivers/cuda/cuda_driver.h reads"),
                     ("runtime/lib/serve/configuration_keys.cpp", '"server", "port"', '"server", "porto"', "'VX_SERVER__PORTO' is missing"),
                     ("runtime/lib/serve/known_variables.h", '"VX_API_KEY"', '"VX_API_KEYS"', "'VX_API_KEY' is missing: a server would warn"),
-                    ("tools/command-line/kernel_cache_folder.cpp", '"VX_CACHE"', '"VX_KERNELS"', "'VX_KERNELS' is missing"),
+                    ("base/lib/cache_folder.cpp", '"VX_CACHE"', '"VX_KERNELS"', "'VX_KERNELS' is missing"),
                     ("scripts/fuzz", "VX_BUILD_DIR:-", "VX_BUILT:-", "'VX_BUILT' is missing among those of tests and scripts")],
     "errors": [("docs/errors.md", "| `VX_FAULT` | 7 |", "| `VX_FAULT` | 17 |", "The runtime: VX_FAULT 7 1 is missing"), ("docs/errors.md", "| `VX_FAULT` | 7 |", "| `VX_FALSE` | 7 |", "VX_FALSE 7 1: no source has it"),
                ("runtime/include/vx/runtime/vx.h", "VX_TIMED_OUT = 12", "VX_TIMED_OUT = 12, VX_TIRED = 13", "VX_TIRED 13 ? is missing"),
@@ -47,7 +51,7 @@ PLANTS = {
                  ("runtime/include/vx/runtime/vx.h", "  int no_fallback;", "  int no_fallback;\n  int math;", "Settings of an instance: 'math' is missing"),
                  ("compiler/include/vx/Transforms/Passes.td", 'Pass<"vx-recognize-norms"', 'Pass<"vx-find-norms"', "expected that --strict-math switches off")],
     "backends": [("compiler/lib/Target/CUDA/CUDAVariants.cpp", '{"sm_80", 76}', '{"sm_75", 70}, {"sm_80", 76}', "cuda: expected sm_75, sm_80"),
-                 ("compiler/lib/Target/LLVMCPU/CPUVariants.cpp", "makeSpec(known[1])", "makeSpec(known[2])", "cpu: expected avx512, x86-64-v2, got avx512, x86-64-v3"),
+                 ("compiler/lib/Target/LLVMCPU/CPUVariants.cpp", "makeSpec(known[2])", "makeSpec(known[3])", "cpu: expected avx512+vnni, avx512, x86-64-v2, got avx512+vnni, avx512, x86-64-v3"),
                  ("docs/backends.md", "| `baseline` | `baseline` |", "| `baseline` | `half` |", "vulkan: expected baseline, got half"),
                  ("runtime/lib/drivers/cuda/cuda_vendor.h", "minVersion = 11060", "minVersion = 12010", "expected 'CUDA 12.1'"),
                  ("runtime/lib/exec/device_report.cpp", '"cuda", "rocm"', '"rocm", "cuda"', "expected 'order: `rocm,cuda,vulkan,cpu`'")],
@@ -55,30 +59,42 @@ PLANTS = {
                   ("docs/platforms.md", "`sm_86`, ", "`sm_86`, `sm_80`, ", "'sm_80' of cuda has two states"), ("docs/platforms.md", "| null | none | tested", "| zero | none | tested", "Drivers: 'null' is missing"),
                   ("docs/platforms.md", "| x86-64 | tested:", "| x86-64 | fine:", "Operating systems: Debian 12: expected one of tested")],
     "changelog": [("CMakeLists.txt", "project(vx VERSION 0", "project(vx VERSION 7", "expected the newest entry to be of 7."),
+                  ("runtime/include/vx/abi/version.h", 'VX_VERSION_STRING "0', 'VX_VERSION_STRING "7', "expected the version 0."),
                   ("runtime/include/vx/abi/version.h", "VX_MODULE_ABI_MINOR ", "VX_MODULE_ABI_MINOR 9", "expected 'Module ABI ")],
     "flags": [("docs/numerics.md", "`--strict-math` switches off", "`--exact-math` switches off", "docs/numerics.md: '--exact-math': no tool has it"),
               ("docs/serving.md", "`--drain-s`", "`--drain-seconds`", "'--drain-seconds': no tool has it")],
     "paths": [("docs/math.md", "`test/unit/compiler/math`", "`test/unit/compiler/maths`", "docs/math.md: 'test/unit/compiler/maths' is not there"),
               ("docs/module-format.md", "runtime/lib/module/check_program.cpp", "runtime/lib/module/check_programs.cpp", "'runtime/lib/module/check_programs.cpp' is not there"),
               ("docs/math.md", "`MathCoefficients.inc`", "`MathNumbers.inc`", "there is no file 'MathNumbers.inc'")],
+    "site": [("docs/site/mkdocs.yml", "docs/errors.md", "docs/error.md", "expected 'docs/errors.md' once in the navigation, got it 0 times"),
+             ("docs/site/mkdocs.yml", "docs/errors.md", "docs/error.md", "there is no page 'docs/error.md'"),
+             ("docs/site/mkdocs.yml", "docs/errors.md", "docs/start.md", "expected 'docs/start.md' once in the navigation, got it 2 times"),
+             ("scripts/site", ', "SECURITY.md"', "", "expected the pages README.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md"),
+             ("docs/site/requirements.txt", "mkdocs-material==", "mkdocs-immaterial==", "expected mkdocs-material with a version and hashes")],
+    "forge": [(".github/workflows/ci.yml", "run: scripts/test", "run: scripts/tests", "expected a step with 'run: scripts/test'"),
+              (".github/workflows/ci.yml", "run: scripts/test", "run: scripts/tests", "there is no 'scripts/tests'"),
+              (".github/ISSUE_TEMPLATE/fault.md", "about: ", "", "expected a head with name, about"),
+              (".github/ISSUE_TEMPLATE/request.md", "`vx-run --version`", "the version", "expected that it asks for the output"),
+              (".github/pull_request_template.md", "`scripts/test --fast`", "the tests", "expected a box for 'scripts/test --fast'"),
+              (".github/pull_request_template.md", "`scripts/check-format`", "`scripts/format`", "there is no 'scripts/format'"),
+              ("SECURITY.md", "## Report a vulnerability", "## Contact", "expected a section 'Report a vulnerability'"),
+              (".devcontainer/Dockerfile", "COPY scripts/setup", "COPY setup", "there is no 'setup' to copy"),
+              (".devcontainer/Dockerfile", "RUN /tmp/vx/scripts/setup", "RUN true", "expected that it runs scripts/setup")],
 }
 
 
 def main():
-    root, failed, passed = sys.argv[1], 0, 0
+    root, checks = sys.argv[1], Checks()
+    checks.is_quiet = True
     for name, check in check_pages.CHECKS.items():
         if name not in PLANTS:
-            print(f"FAIL {name}: no fault is planted for it")
-            failed += 1
+            checks.check(name, False, "no fault is planted for it")
         for path, old, new, expected in PLANTS.get(name, []):
             text = Tree(root).read(path)
             got = list(check(Tree(root, {path: text.replace(old, new, 1)}))) if old in text else [f"'{old}' is not in {path}"]
             is_right = old in text and any(expected in line for line in got)
-            passed, failed = passed + is_right, failed + (not is_right)
-            if not is_right:
-                print(f"FAIL {name}: expected '{expected}' with '{new}' in {path}, got:\n  " + "\n  ".join(got or ["nothing"]))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+            checks.check(name, is_right, f"expected '{expected}' with '{new}' in {path}, got:\n  " + "\n  ".join(got or ["nothing"]))
+    return checks.finish()
 
 
 if __name__ == "__main__":

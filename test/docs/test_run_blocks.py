@@ -5,6 +5,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DSL = "```sh\nc++ -std=c++20 one.cpp $(pkg-config --cflags --libs vx-runtime) -o one\n```\n"
 NONE = '["docs/dsl.md"]\nreason = "only the line"\n'
@@ -25,7 +28,8 @@ CASES = {
     "entry_of_no_block": ("```sh\necho one\n```\n", 'block = [{starts = "echo two", reason = "takes long"}]', "begins with 'echo two', and the page has none"),
     "quoted": ("```text\nnowhere to be found\n```\n", 'block = [{starts = "nowhere to be found", quoted = "docs/dsl.md"}]', "does not stand in docs/dsl.md"),
 }
-passed = failed = 0
+checks = Checks()
+checks.is_quiet = True
 for name, (page, entry, want) in CASES.items():
     with tempfile.TemporaryDirectory() as source:
         os.mkdir(os.path.join(source, "docs"))
@@ -34,8 +38,5 @@ for name, (page, entry, want) in CASES.items():
                 file.write(text)
         done = subprocess.run([sys.executable, os.path.join(HERE, "run_blocks.py"), "--build", sys.argv[1], "--source", source, "--table", os.path.join(source, "blocks.toml")], capture_output=True, text=True)
     isRight = (done.returncode != 0 and want in done.stdout) if want else done.returncode in (0, 1) and " 0 failed" in done.stdout
-    passed, failed = passed + isRight, failed + (not isRight)
-    if not isRight:
-        print(f"FAIL {name}: want '{want or '0 failed'}', got exit code {done.returncode}:\n{done.stdout}{done.stderr}")
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+    checks.check(name, isRight, f"expected '{want or '0 failed'}', got exit code {done.returncode}:\n{done.stdout}{done.stderr}")
+sys.exit(checks.finish())

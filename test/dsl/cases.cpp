@@ -360,7 +360,7 @@ static int run(const std::string &out, const std::string &targets, const std::ve
       if (device != devices.front())
         continue;
       ++functions;
-      for (int64_t opset : {20, 26, 27}) {
+      for (int64_t opset : {20, 27, 28}) {
         const std::string path = out + "/" + name + "." + std::to_string(opset) + ".onnx";
         try {
           export_onnx(

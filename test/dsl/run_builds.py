@@ -19,6 +19,9 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs"))
 import run_blocks
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 # Names of the headers that are for their own use.
 NOT_IN_REFERENCE = {"Loc", "Message", "ShapeError", "message", "clash", "better", "apply"}
 # Names of the headers that a program does not write, with the reason.
@@ -29,14 +32,11 @@ NOT_WRITTEN = {
     "Metric": "written as {\"accuracy\", x}", "Causal": "the type of `causal`", "Variable": "made by state()", "apply": "private, of Sequential", "over": "private, of reductions",
     "f64": "an element type", "bf16": "an element type", "i8": "an element type", "i16": "an element type", "i32": "an element type", "u8": "an element type",
 }
-passed = failed = 0
+checks = Checks()
 
 
 def check(name, problem=""):
-    global passed, failed
-    passed += not problem
-    failed += bool(problem)
-    print(f"{'FAIL' if problem else 'ok  '} {name}{': ' + problem if problem else ''}", flush=True)
+    checks.check(name, not problem, problem)
 
 
 def find_names(path):
@@ -140,8 +140,7 @@ def main():
                 run(f"{title}: examples/dsl/{name}.cpp is compiled", libraries("vx-compiler vx-train vx-runtime").replace("NAME", name), folder, environment)
             run(f"{title}: gradient", "[ \"$(./gradient | tr '\\n' ' ')\" = '2 -4 1 ' ]", folder, environment)
             run(f"{title}: by_hand", "./by_hand cpu | grep -q ' 3.000 a -2.000 b +1.000'", folder, environment)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    sys.exit(checks.finish())
 
 
 if __name__ == "__main__":

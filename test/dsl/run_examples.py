@@ -21,14 +21,11 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-passed = failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
 
-
-def check(name, is_right, problem=""):
-    global passed, failed
-    passed += bool(is_right)
-    failed += not is_right
-    print(f"{'ok  ' if is_right else 'FAIL'} {name}{'' if is_right else ': ' + str(problem)}")
+checks = Checks()
+check = checks.check
 
 
 def run(folder, *command, code=0):
@@ -135,8 +132,7 @@ def main():
     for test in (test_mlp, test_lm, test_ppo, test_short):
         with tempfile.TemporaryDirectory() as folder:
             test(folder, os.path.abspath(arguments.bin), os.path.abspath(arguments.source))
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    sys.exit(checks.finish())
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from onnx import AttributeProto, TensorProto, TypeProto, helper
 ADVICE = re.compile("; (export the model again|add the op to the model|give the .onnx file|put the files of the weights|the model breaks a rule of ONNX: )|: [0-9]+ nodes? (is|are) not supported$")
 
 F32, I32, I64, F16, STRING, BOOL = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT16, TensorProto.STRING, TensorProto.BOOL
-NEWEST = 27
+NEWEST = 28
 
 node = helper.make_node
 tensor = helper.make_tensor

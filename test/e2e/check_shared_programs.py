@@ -18,6 +18,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "fuzz", "programs"))
 from check import Failure, check  # noqa: E402
 from shrink import responsible  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 # What stands in front of a tool: a shell's condition for a failure.
 SHARED = "case \"$*\" in *{second}*) true ;; *) false ;; esac"
 ONCE = "mkdir {folder}/called 2>/dev/null"
@@ -63,13 +66,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     options = parser.parse_args()
-    failed = []
+    checks = Checks()
 
     def expect(what, code, text, *wanted):
         lacking = [pattern for pattern in wanted if not re.search(pattern, text)]
-        if code != 1 or lacking:
-            failed.append(what)
-            print(f"FAILED {what}: got exit code {code}, nothing like {lacking} in\n{text}")
+        checks.check(what, code == 1 and not lacking, f"expected exit code 1, got {code}, nothing like {lacking} in\n{text}")
 
     with tempfile.TemporaryDirectory() as root:
         ops = [os.path.join(HERE, "run_ops.py"), "--device=cpu", "--filter=*_f32", "norm"]
@@ -82,8 +83,7 @@ def main():
     expect("random programs that fail together and not alone", 1 if found else 0, " ".join(failure.kind for failure in found.values()), "beside others")
     expect("members of a list", 1, str(responsible(list(range(24)), lambda some: 5 in some and 17 in some)), r"^\[5, 17\]$")
     expect("a list that does not fail again", 1, str(responsible([1, 2], lambda some: False)), "^None$")
-    print(f"{len(failed)} of 5 are not seen" if failed else "all 5 are seen")
-    return 1 if failed else 0
+    return checks.finish()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,10 @@
 
 def _cpu_variants():
     with open("/proc/cpuinfo") as file:
-        return ["avx512", "x86-64-v3"] if "avx512vl" in file.read() else ["x86-64-v3"]
+        flags = file.read()
+    if "avx512vl" not in flags:
+        return ["x86-64-v3"]
+    return (["avx512+vnni"] if "avx512_vnni" in flags else []) + ["avx512", "x86-64-v3"]
 
 
 CPU_VARIANTS = _cpu_variants()

@@ -73,8 +73,8 @@ def equal(lhs, rhs, got, or_one=False):
     return f"wants sizes '{lhs}' and '{rhs}' equal{or_one * ' or one of them 1'}, got {got[0]} and {got[1]}"
 
 
-def at_least(size, least, got):
-    return f"wants size '{size}' to be at least '{least}', got {got} and {least}"
+def at_least(size, least, got, than=None):
+    return f"wants size '{size}' to be at least '{least}', got {got} and {least if than is None else than}"
 
 
 CALLS = [
@@ -119,6 +119,12 @@ CALLS = [
     Call("Slice", {"x": ones(5, 2), "s": (i64(0, 1), ["K"]), "e": (i64(3), ["L"])}, equal("L", "K", (1, 2)), code=2),
     Call("Pad", {"x": ones(5, 2), "p": (i64(0, 1, 2), ["K"]), "v": None, "a": i64(1)}, equal("K", 2, (3, 2)), code=2),
     Call("SplitToSequence", {"x": (ones(6), ["N"]), "s": scalar(0)}, at_least("s[0]", 1, 0)),
+    Call("SplitToSequence", {"x": ones(6), "s": (i64(2, 5), ["K"])}, at_least(6, "s.part + s.sum", 6, 7)),
+    Call("SplitToSequence", {"x": (ones(6), ["N"]), "s": (i64(2, 3), ["K"])}, equal("s.sum_1", "N", (5, 6))),
+    Call("SplitToSequence", {"x": (ones(6), ["N"]), "s": (i64(7, -1), ["K"])}, at_least("N", "s.part + s.sum", 6, 7)),
+    Call("SplitToSequence", {"x": (ones(6), ["N"]), "s": (i64(-1, 7), ["K"])}, size("s.part", -1)),
+    Call("SplitToSequence", {"x": (ones(6), ["N"]), "s": (i64(UPPER, UPPER), ["K"])}, size("s.part", UPPER)),
+    Call("SplitToSequence", {"x": (ones(0), ["N"]), "s": (i64(), ["K"])}, at_least("K", 1, 0), code=2),
     Call("Dropout", {"x": ones(6), "r": np.array(1, np.float32), "t": np.array(True)}, equal("r.from_0_below_1", 1, (0, 1)), seed=5),
     Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": None, "t": i64(1, 1, -2, 4)}, size("t[2]", -2), mode="nearest"),
     Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": np.array([1, 1, 0, 2], np.float32)}, equal("s.above_0", 4, (3, 4)), mode="linear"),

@@ -277,6 +277,115 @@ def check_statistics(tests, made):
     tests.check("statistics: the model", abs(run(tests.path("norm_trained.onnx"), x) - (normal**2).mean()) < 1e-5, "other numbers")
 
 
+def training_network(path):
+    """A network as PyTorch exports it for training: batch norms of the batch, and dropouts that drop."""
+    random = np.random.default_rng(6)
+    values = {"conv.weight": random.standard_normal((6, 2, 3, 3)) / 3, "fc1.weight": random.standard_normal((16, 6)) / 3, "fc1.bias": np.zeros(16),
+              "fc2.weight": random.standard_normal((3, 16)) / 4, "fc2.bias": np.zeros(3)}
+    values.update({f"bn.{name}": np.full(6, value) for name, value in (("weight", 1), ("bias", 0), ("running_mean", 0), ("running_var", 1))})
+    initializers = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in values.items()]
+    initializers += [numpy_helper.from_array(np.float32(0.3), "ratio"), numpy_helper.from_array(np.array(True), "training")]
+    norm = [f"bn.{name}" for name in ("weight", "bias", "running_mean", "running_var")]
+    nodes = [
+        helper.make_node("Conv", ["x", "conv.weight"], ["c"], name="conv", pads=[1, 1, 1, 1]),
+        helper.make_node("BatchNormalization", ["c", *norm], ["n", "new_mean", "new_var"], name="bn", training_mode=1, momentum=0.5),
+        helper.make_node("Relu", ["n"], ["r"], name="relu"),
+        helper.make_node("Dropout", ["r", "ratio", "training"], ["d", "mask"], name="drop1"),
+        helper.make_node("GlobalAveragePool", ["d"], ["p"], name="pool"),
+        helper.make_node("Flatten", ["p"], ["f"], name="flatten"),
+        helper.make_node("Gemm", ["f", "fc1.weight", "fc1.bias"], ["h"], name="fc1", transB=1),
+        helper.make_node("Relu", ["h"], ["a"], name="relu2"),
+        helper.make_node("Dropout", ["a", "ratio", "training"], ["e"], name="drop2"),
+        helper.make_node("Gemm", ["e", "fc2.weight", "fc2.bias"], ["logits"], name="fc2", transB=1),
+    ]
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 2, 5, 5])],
+                              [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 3])], initializers)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def check_forms(tests):
+    """A network with batch norms and dropouts is exported as it infers, or as it trains."""
+    training_network(tests.path("net.onnx"))
+    random = np.random.default_rng(7)
+    os.makedirs(tests.path("images"))
+    labels = random.integers(0, 3, 96)
+    x = (random.standard_normal((96, 2, 5, 5)) + labels[:, None, None, None]).astype(np.float32)
+    np.save(tests.path("images/x.npy"), x)
+    np.save(tests.path("images/label.npy"), labels)
+    made = ["--loss=cross_entropy", "--optimizer=adamw", "--device=cpu"]
+    usual = ["--data=images", "--validation=images", "--batch-size=16", "--epochs=4", "--lr=1e-2"]
+    tests.run("vx-train", "net.onnx", *made, "--emit=net.vxm", *usual, "--history=net.json", "--save=net.safetensors", "--export=infers.onnx")
+    tests.run("vx-train", "net.vxm", "--device=cpu", "--resume=net.safetensors", "--export=trains.onnx", "--export-form=training")
+    tests.run("vx-train", "net.vxm", "--device=cpu", "--resume=net.safetensors", "--export=again.onnx", "--export-form=inference")
+    tests.check("forms: inference is the default", tests.bytes_of("again.onnx") == tests.bytes_of("infers.onnx"), "other bytes")
+    source, trains, infers = (onnx.load(tests.path(f"{name}.onnx")) for name in ("net", "trains", "infers"))
+    tests.check("forms: the training form has the nodes of the file", list(trains.graph.node) == list(source.graph.node), [node.op_type for node in trains.graph.node])
+    onnx.checker.check_model(infers, full_check=True)
+    tests.check("forms: no dropout", [node.name for node in infers.graph.node] == [node.name for node in source.graph.node if node.op_type != "Dropout"],
+                [node.name for node in infers.graph.node])
+    norm = next(node for node in infers.graph.node if node.op_type == "BatchNormalization")
+    tests.check("forms: the batch norm", ([one.name for one in norm.attribute], list(norm.output)) == (["momentum"], ["n"]), norm)
+    left = sorted({one.name for one in source.graph.initializer} - {one.name for one in infers.graph.initializer})
+    tests.check("forms: what only dropouts read is gone", left == ["ratio", "training"], left)
+    saved, _ = read_tensors(tests.path("net.safetensors"))
+    for one in infers.graph.initializer:
+        tests.check(f"forms: {one.name}", np.array_equal(numpy_helper.to_array(one), saved[one.name]), "other elements")
+    tests.check("forms: the statistics moved", abs(saved["bn.running_mean"]).min() > 1e-3, saved["bn.running_mean"])
+    # ONNX Runtime computes the loss that training has evaluated, and so does vx of the exported model.
+    logits = run(tests.path("infers.onnx"), x).astype(np.float64)
+    logs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    with open(tests.path("net.json"), encoding="utf-8") as file:
+        want = json.load(file)["epochs"][-1]["validation"]["loss"]
+    tests.check("forms: ONNX Runtime's loss", abs(-logs[np.arange(96), labels].mean() - want) < 1e-5, f"{-logs[np.arange(96), labels].mean()}, validation gave {want}")
+    tests.run("vx-compile", "infers.onnx", "--target=cpu", "-o", "infers.vxm")
+    tests.run("vx-run", "infers.vxm", "--device=cpu", "--input=x=@images/x.npy", "--output=logits=@logits.npy")
+    tests.check("forms: vx runs it", abs(np.load(tests.path("logits.npy")) - logits).max() < 1e-5, "other numbers")
+    done = tests.run("vx-compile", "trains.onnx", "--target=cpu", "-o", "trains.vxm", code=3)
+    tests.check("forms: a model that trains", "Dropout" in done.stderr, done.stderr)
+    for flags, text in ((["--export=x.onnx", "--export-form=other"], "--export-form: expected inference or training, got 'other'"), (["--data=images", "--export-form=training"], "--export-form: expected --export F with it, got none")):
+        done = tests.run("vx-train", "net.vxm", "--device=cpu", *flags, code=2)
+        tests.check("forms: messages", text in done.stderr, done.stderr)
+
+
+def check_modules(tests):
+    """A module with the trained weights is the module in all else, and needs no compiler."""
+    x = np.load(tests.path("images/x.npy"))
+    want = run(tests.path("infers.onnx"), x)
+
+    def logits(module):
+        tests.run("vx-info", module, "--verify")
+        tests.run("vx-run", module, "--device=cpu", "--input=x=@images/x.npy", "--output=logits=@logits.npy")
+        return np.load(tests.path("logits.npy"))
+
+    size = lambda name: os.path.getsize(tests.path(name))
+    # From a model's weights, from ones in another file, and from random ones.
+    made = ["--target=cpu,vulkan", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw"]
+    tests.run("vx-compile", "net.onnx", *made, "--weights=external", "-o", "outside.vxm")
+    tests.run("vx-compile", "net.onnx", *made, "--init=random", "-o", "drawn.vxm")
+    for name in ("net", "outside", "drawn"):
+        tests.run("vx-train", f"{name}.vxm", "--device=cpu", "--resume=net.safetensors", f"--save-module={name}_trained.vxm")
+        tests.check(f"modules: {name}", abs(logits(f"{name}_trained.vxm") - want).max() < 1e-5, "other numbers")
+        tests.check(f"modules: {name} is one file", not os.path.exists(tests.path(f"{name}_trained.weights")), "there is a file of weights")
+        described = [json.loads(tests.run("vx-info", one, "--json").stdout) for one in (f"{name}.vxm", f"{name}_trained.vxm")]
+        for part in ("functions", "symbols", "storages", "programs", "targets", "training"):
+            tests.check(f"modules: {name}: {part}", described[0].get(part) == described[1].get(part), "others")
+    tests.check("modules: on Vulkan", tests.run("vx-run", "drawn_trained.vxm", "--device=vulkan", "--no-fallback", "--input=x=@images/x.npy", "--output=logits=@vulkan.npy").returncode == 0
+                and abs(np.load(tests.path("vulkan.npy")) - want).max() < 1e-5, "other numbers")
+    # A saved module is a module to train; it does not grow, and may be written over itself.
+    tests.run("vx-train", "net_trained.vxm", "--device=cpu", "--save-module=again.vxm")
+    tests.check("modules: saved again", tests.bytes_of("again.vxm") == tests.bytes_of("net_trained.vxm"), f"{size('again.vxm')} bytes, {size('net_trained.vxm')} before")
+    tests.run("vx-train", "again.vxm", "--device=cpu", "--data=images", "--batch-size=16", "--epochs=2", "--lr=1e-2", "--save-module=trained_on.vxm", "--export=trained_on.onnx")
+    tests.check("modules: trained on", size("trained_on.vxm") == size("again.vxm"), f"{size('trained_on.vxm')} bytes, {size('again.vxm')} before")
+    got = logits("trained_on.vxm")
+    tests.check("modules: trained on, the model", abs(got - run(tests.path("trained_on.onnx"), x)).max() < 1e-5 and abs(got - want).max() > 1e-3, "other numbers")
+    done = tests.run("vx-train", "net.vxm", "--device=cpu", "--save-module=no/x.vxm", code=1)
+    tests.check("modules: no folder", "cannot write 'no/x.vxm'" in done.stderr, done.stderr)
+    done = tests.run("vx-train", "net.vxm", "--device=cpu", "--save-module=net.vxm", code=2)
+    tests.check("modules: onto its module", "net.vxm" in done.stderr, done.stderr)
+    done = tests.run("vx-train", "net.vxm", "--device=cpu", code=2)
+    tests.check("modules: nothing to do", done.stderr == "vx-train: error: expected --data DIR, --export F, --save-module F or --summary; see --help\n", done.stderr)
+
+
 def check_head(tests):
     """With another number of classes the weights have other dimensions, and so has the output."""
     random = np.random.default_rng(4)
@@ -314,7 +423,7 @@ def check_messages(tests, made):
     done = tests.run("vx-train", "all.vxm", "--device=cpu", "--export=all.vxm", code=2)
     tests.check("onto its module", "all.vxm" in done.stderr, done.stderr)
     done = tests.run("vx-compile", "all.onnx", "--target=cpu", "--export=inside", "-o", "x.vxm", code=2)
-    tests.check("nothing is trained", done.stderr == "vx-compile: error: --export: want --train, --loss and --optimizer with it: what is trained is exported\n",
+    tests.check("nothing is trained", done.stderr == "vx-compile: error: --export: expected --train, --loss and --optimizer with it: what is trained is exported\n",
                 done.stderr)
 
 
@@ -354,6 +463,8 @@ def main():
         check_untrained(tests, made)
         check_trained(tests, made)
         check_statistics(tests, made)
+        check_forms(tests)
+        check_modules(tests)
         check_head(tests)
         check_messages(tests, made)
         check_places(tests, made)

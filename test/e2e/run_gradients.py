@@ -112,6 +112,8 @@ def weigh(values, arrays, order):
 
 # The factors of a difference of fourth order, and how many steps from the point each one's number is.
 DIFFERENCE = ((8, 1), (-8, -1), (-1, 2), (1, -2))
+# The slopes after and before the point, from the same results.
+SIDES = ((-12, 1), (0, -1), (12, 2), (0, -2)), ((0, 1), (12, -1), (0, 2), (-12, -2))
 
 
 def moved(arrays, direction, step=STEP):
@@ -119,16 +121,16 @@ def moved(arrays, direction, step=STEP):
     return [{**arrays, **{name: arrays[name] + times * step * part for name, part in direction.items()}} for _, times in DIFFERENCE]
 
 
-def difference(function, arrays, order, around, step=STEP):
+def difference(function, arrays, order, around, step=STEP, factors=DIFFERENCE):
     """The derivative that the results `around` a point give, and the sum of the magnitudes of what it is the difference of."""
     counted = floats(function.results)
     numbers, sizes = zip(*(weigh({name: value for name, value in results.items() if name in counted}, arrays, order) for results in around))
-    return derivative(numbers, step), max(sizes)
+    return derivative(numbers, step, factors), max(sizes)
 
 
-def derivative(numbers, step):
-    """The difference of fourth order of the numbers at its points."""
-    return sum(factor * number for (factor, _), number in zip(DIFFERENCE, numbers)) / (12 * step)
+def derivative(numbers, step, factors=DIFFERENCE):
+    """The difference of the numbers at its points; by default that of fourth order."""
+    return sum(factor * number for (factor, _), number in zip(factors, numbers)) / (12 * step)
 
 
 def along(order, direction, gradients):

@@ -3,7 +3,7 @@
 
   run_model_gradients.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan] [--mutants]
 
-MODEL is digits, unet or a skeleton of test/models, or with '_qat' after it one that is rounded to integers and back on its way. What is differentiated is the
+MODEL is digits, unet, pools (test/models/make_pools.py) or a skeleton of test/models, or with '_qat' after it one that is rounded to integers and back on its way. What is differentiated is the
 sum of the first output of floats, each element times a number of its own of either sign. Its gradients by every weight (an initializer of floats with two or
 more elements that the output depends on and that is no running statistic) are finite and of the weight's shape, not all zero unless ZERO_GRADIENTS says why,
 the same with 1, 2 and 8 threads, and for each weight along a random direction of that weight alone within TOLERANCE of differences in f64, with each of two
@@ -46,7 +46,7 @@ LARGEST_STEP = 0.25  # of the root mean square of a weight
 SLOPE_STEP = 2.0**-7  # the same, of what f32 tells of a direction before
 WEIGHTED = "weighted"  # the output whose elements' sum is differentiated
 SCALE_OF_ZEROS = 0.01  # what the root mean square of a weight counts as that has none
-SIZES = {"digits": {"batch": 3}, "mlp": {"batch": 3}, "unet": {"batch": 1, "height": 32, "width": 48}}
+SIZES = {"digits": {"batch": 3}, "mlp": {"batch": 3}, "pools": {"batch": 2}, "unet": {"batch": 1, "height": 32, "width": 48}}
 NEAREST = 0.51  # the most that may lie between a number, as ONNX Runtime computes it in f32, and the integer that it was rounded to
 QAT = "_qat"  # behind the name of a model of floats
 # By model and weight, why the gradient is zero in all places.
@@ -289,6 +289,21 @@ class Curve:
         return (self.function(step * float(direction[0])) - self.function(0)) / step
 
 
+class Plane:
+    """In the place of a Network: a weight of two numbers, and a linear function of it that the first direction does not change."""
+
+    def __init__(self, random):
+        self.size, self.weights = 1.0, {"w": np.ones(2, np.float32)}
+        first = random.standard_normal(2, np.float32).astype(np.float64)
+        self.gradient = np.array([-first[1], first[0]])
+
+    def slope(self, weight, direction):
+        return abs(float(np.vdot(self.gradient, direction)))
+
+    def derivative(self, weight, direction, step):
+        return float(np.vdot(self.gradient, direction))
+
+
 def check_measures(bench):
     """What cannot be measured is said, and what can is not."""
     line = lambda t: 0.5 * t
@@ -302,6 +317,11 @@ def check_measures(bench):
         curve = Curve(line, slope=slope)
         got, want = differences_of(curve, "w", np.random.default_rng(5)).direction, max(curve.directions, key=abs)
         bench.check(f"the steepest of {DIRECTIONS} directions, {title}", got == want and len(curve.directions) == DIRECTIONS, f"got {got} of {curve.directions}")
+    plane = Plane(np.random.default_rng(5))
+    differences = differences_of(plane, "w", np.random.default_rng(5))
+    for title, gradient, is_right in (("is right", plane.gradient, True), ("has the other sign", -plane.gradient, False)):
+        got = differences.problem(gradient)
+        bench.check(f"a gradient that {title}, of a function that the first direction does not change", (got is None) == is_right, f"got {got!r}")
 
 
 def main():

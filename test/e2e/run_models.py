@@ -8,6 +8,7 @@ are known. What is wanted is ONNX Runtime's f32 in every precision, under the bo
 what is allowed. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there.
 """
 import argparse
+import importlib
 import json
 import os
 import subprocess
@@ -18,10 +19,11 @@ import numpy as np
 import onnx
 import onnxruntime
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common")]
 import quantization  # noqa: E402
 import rounding  # noqa: E402
 import sensitivity  # noqa: E402
+from checks import Checks  # noqa: E402
 from cpu_variants import variant_flags  # noqa: E402
 
 
@@ -37,7 +39,7 @@ def required_devices(bin, names):
     return devices
 
 
-class Bench:
+class Bench(Checks):
     """The tools, a folder of scratch files, and the count of checks."""
 
     def __init__(self, bin, folder, devices, source="", precision="f32", variants=(), also="", all_sizes=False, every_variant=False):
@@ -46,7 +48,6 @@ class Bench:
         self.targets = devices if precision == "f32" or "cpu" in devices else [*devices, "cpu"]
         self.targets = self.targets + [target for target in also.split(",") if target]
         self.variants = [f"--{variant}" for variant in variants if variant.split("=")[0] in self.targets] if every_variant else variant_flags(self.targets, variants)
-        self.passed = self.failed = 0
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -78,11 +79,6 @@ class Bench:
         text, _ = self.tool("vx-run", module, f"--device={device}", "--no-fallback", "--report=json", *files, *arguments)
         read = lambda place: onnx.numpy_helper.to_array(onnx.load_tensor(place)).astype(object) if place.endswith(".pb") else np.load(place)
         return {name: read(place) for name, place in places.items()}, json.loads(text)
-
-    def check(self, what, good, detail=""):
-        self.passed += bool(good)
-        self.failed += not good
-        print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}", flush=True)
 
 
 def reference(path):
@@ -165,12 +161,11 @@ def filled(bench, name):
 
 
 def make_model_file(source, folder, name):
-    """The file of a skeleton of test/models with its weights, or of the detector."""
+    """The file of a skeleton of test/models with its weights, or of a model that a program of that folder makes."""
     models, path = os.path.join(source, "test", "models"), os.path.join(folder, f"{name}.onnx")
     sys.path.insert(0, models)
-    if name == "detector":
-        from make_detector import make_model
-        onnx.save(make_model(), path)
+    if name in ("detector", "pools"):
+        onnx.save(importlib.import_module(f"make_{name}").make_model(), path)
     else:
         from fill_weights import fill
         fill(os.path.join(models, f"{name}.onnx"), path, external=True)

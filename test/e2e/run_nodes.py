@@ -5,7 +5,7 @@
 
 The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Several nodes are one module, because starting
 processes is most of the work; one that does not compile or run is a failure, whatever each node does alone, and is made smaller to name those that it takes. Exit code: 0
-all passed, 1 some failed, among them a device of those asked for that is not there, or none was chosen. With --turns every second node runs on the first device only, and every fifth of those that are of learning without networks at all.
+all passed, 1 some failed, among them a device of those asked for that is not there, or none was chosen. With --turns every fourth node runs on all devices, the others on the first one, and every fifth of those that are of learning without networks at all.
 """
 import argparse
 import itertools
@@ -709,15 +709,15 @@ def lists_of_the_call():
             if mode == "constant" or min(pads, default=0) >= 0:
                 yield Node(f"pad {mode} of {axes} by {pads}", "Pad", {"x": x, "p": number(*pads), "v": None, "a": number(*axes)}, opset=18, mode=mode)
     for parts, place in ((3, 1), (3, -1), (9, 0), ([2, 0, 5], 1), ([2, 0, 5], -1), (None, -2)):
-        for title, constants in (("", ()), (" that is known", ("s",))):
+        for title, constants in (("", ()), (" that is known", ("s",)), *([(" of as many as the call says", None)] if isinstance(parts, list) else [])):
             take = [helper.make_node("Constant", [], ["p"], value_int=place), helper.make_node("SequenceAt", ["made", "p"], ["y"])]
-            yield Node(f"part {place} of {parts}{title}", "SplitToSequence", {"x": x} | ({} if parts is None else {"s": np.array(parts)}), constants=constants, fixed=("s",),
+            yield Node(f"part {place} of {parts}{title}", "SplitToSequence", {"x": x} | ({} if parts is None else {"s": np.array(parts)}), constants=constants or (), fixed=() if constants is None else ("s",),
                        after=take, axis=-1, keepdims=int(parts is not None))  # else ONNX Runtime heeds it
     for parts, axis, new in ((3, -1, 0), ([2, 0, 5], 3, 0), (None, 0, 0), (None, 0, 1), (None, -1, 1), (9, -1, 0)):
-        for title, constants in (("", ()), (" that are known", ("s",))):
+        for title, constants in (("", ()), (" that are known", ("s",)), *([(" as many as the call says", None)] if isinstance(parts, list) else [])):
             join = [helper.make_node("ConcatFromSequence", ["made"], ["y"], axis=axis, new_axis=new)]
             yield Node(f"parts {parts}{title} joined along {axis}{', a new one' * new}", "SplitToSequence", {"x": x} | ({} if parts is None else {"s": np.array(parts)}),
-                       constants=constants, fixed=("s",), after=join, axis=-1, keepdims=int(parts is not None))
+                       constants=constants or (), fixed=() if constants is None else ("s",), after=join, axis=-1, keepdims=int(parts is not None))
     yield Node("tile as often as the call says", "Tile", {"x": x, "r": number(2, 1, 0, 3)})
 
 
@@ -926,7 +926,7 @@ def main():
         wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *scans(), *transforms(), *sorts(), *regions(), *features(), *strings(), *lists_of_the_call(), *itertools.islice(learned(Node), 0, None, 5 if options.turns else 1)) if options.filter in node.title), key=domain_version)
         for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
-            for some, where in ((same[::2], devices), (same[1::2], devices[:1])) if options.turns else ((same, devices),):
+            for some, where in ((same[::4], devices), ([node for place, node in enumerate(same) if place % 4], devices[:1])) if options.turns else ((same, devices),):
                 for begin in range(0, len(some), SHARED):
                     run(bench, some[begin:begin + SHARED], where)
         if not options.filter or options.filter in "meetings":

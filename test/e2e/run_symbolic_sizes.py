@@ -19,20 +19,23 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 HEAD = '<ir_version: 9, opset_import: ["" : 20]>'
 
 
-class Bench:
+class Bench(Checks):
+    is_quiet = True
+
     def __init__(self, tools, folder):
-        self.tools, self.folder, self.passed, self.failed = tools, folder, 0, 0
+        self.tools, self.folder = tools, folder
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def check(self, title, fault):
-        self.passed, self.failed = self.passed + (not fault), self.failed + bool(fault)
-        if fault:
-            print(f"FAIL {title}: {fault}", flush=True)
+        super().check(title, not fault, fault)
 
     def compile(self, model, *flags):
         """The CPU seconds that it took, the exit code, and what the tool said."""
@@ -442,8 +445,7 @@ def main():
         bench = Bench(options.bin, folder)
         for case in wanted:
             case(bench)
-        print(f"{bench.passed} passed, {bench.failed} failed")
-    return 1 if bench.failed or not bench.passed else 0
+        return bench.finish()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,9 @@ import quantization
 from run_models import np, onnx, required_devices
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 BATCH, EPOCHS, RATE, SEED, WARMUP = 32, 6, 1e-2, 7, 5
 WORD = 2**32 - 1
 
@@ -121,14 +124,11 @@ def read_tensors(path):
             for name, t in header.items()}, metadata
 
 
-class Tests:
-    def __init__(self, tools, folder):
-        self.tools, self.folder, self.passed, self.failed = tools, folder, 0, 0
+class Tests(Checks):
+    is_quiet = True
 
-    def check(self, title, is_good, reason=""):
-        self.passed, self.failed = self.passed + bool(is_good), self.failed + (not is_good)
-        if not is_good:
-            print(f"FAILED {title}: {reason}")
+    def __init__(self, tools, folder):
+        self.tools, self.folder = tools, folder
 
     def run(self, tool, *arguments, code=0):
         """With one thread where nothing else is said: more wait for one another between the kernels of so small a network."""

@@ -83,7 +83,7 @@ def main():
     makers = {"layers": make_layers, "digits": make_digits, "text": make_text}
     for name in options.models.split(","):
         if name not in makers:
-            parser.error(f"--models: want {', '.join(makers)}, got {name}")
+            parser.error(f"--models: expected {', '.join(makers)}, got {name}")
     for name in options.models.split(","):
         with tempfile.TemporaryDirectory() as folder:
             model, data, loss = makers[name](options.source, folder)

@@ -21,6 +21,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 from run_models import make_model_file  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 
 def make_chain(path, count):
     """Convolutions and poolings whose results all live until a sum at the end: hundreds of lifetimes in one program."""
@@ -39,15 +42,9 @@ def make_chain(path, count):
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
 
 
-class Check:
+class Check(Checks):
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
-        self.passed = self.failed = 0
-
-    def say(self, what, good, detail=""):
-        self.passed += bool(good)
-        self.failed += not good
-        print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}", flush=True)
 
     def compile(self, program, model, result):
         command = [program, model, f"--target={self.options.target}", "--no-cache", "--threads=1", *self.options.flag, "-o", result]
@@ -64,20 +61,20 @@ class Check:
         model, results = self.model(name), [os.path.join(self.folder, f"{name}.{kind}") for kind in ("plain", "watched")]
         if self.options.sanitized:
             watched = self.compile(self.options.watched, model, results[1])
-            self.say(f"{name}: compiles under the sanitizers", watched.returncode == 0, f"exits with {watched.returncode}: {watched.stderr.strip()}")
+            self.check(f"{name}: compiles under the sanitizers", watched.returncode == 0, f"exits with {watched.returncode}: {watched.stderr.strip()}")
             return
         plain = self.compile(os.path.join(self.options.bin, "vx-compile"), model, results[0])
         watched = self.compile(self.options.watched, model, results[1])
         counts = re.search(r"unmapping allocator: (\d+) blocks watched, (\d+) not\n", watched.stderr)
-        self.say(f"{name}: compiles", plain.returncode == 0, plain.stderr.strip())
-        self.say(f"{name}: compiles while freed memory is taken away", watched.returncode == 0,
+        self.check(f"{name}: compiles", plain.returncode == 0, plain.stderr.strip())
+        self.check(f"{name}: compiles while freed memory is taken away", watched.returncode == 0,
                  f"exits with {watched.returncode}: {watched.stderr.strip()} (below 0: a signal, from an access to freed memory)")
         if plain.returncode or watched.returncode:
             return
         seen, unseen = map(int, counts.groups()) if counts else (0, 0)
-        self.say(f"{name}: {seen} blocks watched, {unseen} not", seen > 1000 and unseen * 20 < seen, watched.stderr.strip())
+        self.check(f"{name}: {seen} blocks watched, {unseen} not", seen > 1000 and unseen * 20 < seen, watched.stderr.strip())
         same = open(results[0], "rb").read() == open(results[1], "rb").read()
-        self.say(f"{name}: the same bytes", same, "the results differ")
+        self.check(f"{name}: the same bytes", same, "the results differ")
 
 
 def main():
@@ -94,8 +91,7 @@ def main():
         check = Check(options, folder)
         for name in options.models:
             check.run(name)
-    print(f"{check.passed} passed, {check.failed} failed, 0 skipped")
-    return 1 if check.failed else 0
+    return check.finish(", 0 skipped")
 
 
 if __name__ == "__main__":

@@ -152,11 +152,11 @@ static std::vector<std::string> problemsOf(const Options &options, const Json &c
   try {
     got = runOn(module, check.value("function", ""), options.device, check, folder);
     if (!fault.empty())
-      return {fmt::format("want the error '{}', got none", fault)};
+      return {fmt::format("expected the error '{}', got none", fault)};
   } catch (const vx::Error &error) {
     if (fault.empty() || !std::strstr(error.what(), fault.c_str()))
       return {fault.empty() ? fmt::format("{}", error.what())
-                            : fmt::format("want the error '{}', got '{}'", fault, error.what())};
+                            : fmt::format("expected the error '{}', got '{}'", fault, error.what())};
     ++counts.results;
     return {};
   }
@@ -181,7 +181,7 @@ static std::vector<std::string> problemsOf(const Options &options, const Json &c
       const double times = check["moves"]["times"];
       if (const double moved = relativeDistance(want, other); !(moved >= times * rule.rms))
         problems.push_back(
-            fmt::format("{}: other inputs move it by {:.3g} of its root mean square, want {} times the {:.3g} "
+            fmt::format("{}: other inputs move it by {:.3g} of its root mean square, expected {} times the {:.3g} "
                         "that are allowed",
                         title, moved, times, rule.rms));
     }

@@ -19,7 +19,7 @@ OutputRule OutputRule::fromJson(const nlohmann::json &entry, const std::string &
   auto number = [&entry, &name](const char *key) {
     const double value = entry.value(key, -1.0);
     if (!std::isfinite(value) || value < 0)
-      throw fileError("rule '{}': want a finite number of 0 or more for '{}', got '{}'", name, key, value);
+      throw fileError("rule '{}': expected a finite number of 0 or more for '{}', got '{}'", name, key, value);
     return value;
   };
   if (name == "exact") {
@@ -38,7 +38,7 @@ OutputRule OutputRule::fromJson(const nlohmann::json &entry, const std::string &
     rule.rms = number("rms");
     rule.largest = number("largest");
   } else {
-    throw fileError("want a rule of exact, ulp, limit, relative and close, got '{}'", name);
+    throw fileError("expected a rule of exact, ulp, limit, relative and close, got '{}'", name);
   }
   return rule;
 }
@@ -107,17 +107,17 @@ public:
   OutputVerdict verdict() {
     const std::string type = typeText(want.type, want.dims);
     if (got.type != want.type || got.dims != want.dims)
-      return {false, HUGE_VAL, fmt::format("got {}, want {}", typeText(got.type, got.dims), type)};
+      return {false, HUGE_VAL, fmt::format("expected {}, got {}", type, typeText(got.type, got.dims))};
     if (rule.kind == OutputRule::Kind::Limit && rule.limit.dims != want.dims)
-      return {false, HUGE_VAL, fmt::format("the limits are {}, want {}", typeText(VX_F64, rule.limit.dims), type)};
+      return {false, HUGE_VAL, fmt::format("the limits are {}, expected {}", typeText(VX_F64, rule.limit.dims), type)};
     if (!isFloat(want.type) || rule.kind == OutputRule::Kind::Exact)
       compareBits();
     else
       compareFloats();
     if (differing)
       return {false, worst,
-              fmt::format("{}: {} of {} elements differ, the first at {}: got {}, want {}; {}", type, differing, count,
-                          placeText(first, want.dims), elementText(got, first), elementText(want, first),
+              fmt::format("{}: {} of {} elements differ, the first at {}: expected {}, got {}; {}", type, differing,
+                          count, placeText(first, want.dims), elementText(want, first), elementText(got, first),
                           allowedText())};
     if (meanShare > 1)
       return {false, meanShare,

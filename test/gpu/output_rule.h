@@ -36,7 +36,7 @@ struct OutputVerdict {
   bool right = false;
   // The worst element, or mean, as a share of what is allowed; 0 where nothing may differ.
   double worst = 0;
-  // "f32[2,3]: 4 of 6 elements differ, the first at [1,0]: got 2.5, want 0, allowed is ..."
+  // "f32[2,3]: 4 of 6 elements differ, the first at [1,0]: expected 0, got 2.5, allowed is ..."
   std::string text;
 };
 

@@ -290,7 +290,7 @@ def pack_training(bin, out, targets, pattern, jobs=2):
     works |= {name: lambda script, form=form: pack_form(script, *form) for name, *form in forms.CASES}
     names = [name for name in works if any(fnmatch.fnmatch(name, one) for one in pattern.split(","))]
     if not names:
-        raise SystemExit(f"pack_checks.py: error: --training: want patterns of {', '.join(works)}, got '{pattern}'")
+        raise SystemExit(f"pack_checks.py: error: --training: expected patterns of {', '.join(works)}, got '{pattern}'")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(lambda name: works[name](Script(bin, os.path.join(out, "training"), targets, name)), names))
     print(f"training: {len(names)} checks", flush=True)

@@ -22,12 +22,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from bare_root import BareRoot  # noqa: E402
 from weight_recipe import place_of  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks,scaled_huge_parts"
 PARTS = ("functions", "networks", "gradients", "ops", "op_gradients", "programs", "training")
 CASES = "abs,relu,matmul_*,softmax_axis_*"
 
 
-class Test:
+class Test(Checks):
     def __init__(self, options, folder):
         self.root = None
         if options.bare:
@@ -35,12 +38,6 @@ class Test:
             self.root.add_utilities()
         self.bin, self.source, self.pack, self.inside = options.bin, options.source, os.path.join(folder, "pack"), os.path.join(folder, "inside")
         self.script = os.path.join(self.source, "scripts", "gpu-check")
-        self.failed = self.passed = 0
-
-    def check(self, what, good, detail=""):
-        self.passed += bool(good)
-        self.failed += not good
-        print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}", flush=True)
 
     def run(self, *command, **environment):
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"VX_BUILD_DIR": os.path.dirname(self.bin), "VX_GPU_CHECK_STEPS": "3"} | environment)
@@ -184,7 +181,7 @@ def planted_steps(test):
         with open(os.path.join(copy, next(line for line in lines if line.startswith("refused")).split()[1]), "w") as file:
             file.write("allowed is [0, 4)")
         return lines
-    plant("another message", "refused", r"want an error with 'allowed is \[0, 4\)', got '.*allowed is \[0, 3\)", other_message)
+    plant("another message", "refused", r"expected an error with 'allowed is \[0, 4\)', got '.*allowed is \[0, 3\)", other_message)
     plant("a counter that stands still", "adamw_plain", "step differs at byte 0", lambda lines, copy: [
         *lines, f"same step {next(line for line in lines if line.startswith('same step')).split()[2]}"])
 
@@ -272,10 +269,10 @@ def planted_values(test):
     test.plant("a result that the module has not", "ops", lambda checks: [checks[0] | {"results": [{"output": "none", "rule": "exact", "want": "x"}]}],
                "there is no such output")
     test.plant("no result at all", "ops", lambda checks: [checks[0] | {"results": []}], "no result to compare")
-    test.plant("an error that does not come", "ops", lambda checks: [checks[0] | {"fault": "index is 9"}], "want the error 'index is 9', got none")
+    test.plant("an error that does not come", "ops", lambda checks: [checks[0] | {"fault": "index is 9"}], "expected the error 'index is 9', got none")
     test.plant("a module that is not there", "ops", lambda checks: [checks[0] | {"module": "none.vxm"}], "none.vxm")
     test.plant("a rule without a bound", "large", lambda checks: [named("softmax", "67")(checks)[0] | {"results": [{"output": "y", "rule": "close", "rms": 1}]}],
-               "want a finite number of 0 or more for 'largest'")
+               "expected a finite number of 0 or more for 'largest'")
 
 
 def planted_code(test):
@@ -357,8 +354,7 @@ def main():
         planted_values(test)
         planted_code(test)
         planted_weights(test)
-    print(f"{test.passed} passed, {test.failed} failed")
-    return 1 if test.failed else 0
+    return test.finish()
 
 
 if __name__ == "__main__":

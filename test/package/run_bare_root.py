@@ -22,18 +22,15 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path
 from bare_root import BareRoot
 from embedding_models import Folder
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 SERVICE_USER = 64321
 
 
-class Bench:
+class Bench(Checks):
     def __init__(self, options, folder):
         self.build, self.source, self.folder = os.path.abspath(options.build), os.path.abspath(options.source), folder
-        self.passed = self.failed = 0
-
-    def check(self, what, good, detail=""):
-        self.passed += bool(good)
-        self.failed += not good
-        print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}", flush=True)
 
     def run(self, *command, **options):
         done = subprocess.run(command, capture_output=True, text=True, **options)
@@ -179,8 +176,7 @@ def main():
         bench.pack(["runtime", "train", "serve", "tools", "server"])
         check_tools(bench)
         check_server(bench)
-    print(f"{bench.passed} passed, {bench.failed} failed")
-    return 1 if bench.failed else 0
+    return bench.finish()
 
 
 if __name__ == "__main__":

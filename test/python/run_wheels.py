@@ -35,6 +35,26 @@ def check_names(source):
             assert got == want, (made, got, want)
 
 
+LOAD_IMAGES = """
+import ctypes, re, sys
+ctypes.CDLL(sys.argv[1])
+loaded = set(re.findall(r"(/\\S*lib(?:jpeg|png|tiff|webp|openjp|jbig|Lerc|deflate)\\S*)", open("/proc/self/maps").read()))
+print("\\n".join(sorted(loaded)))
+"""
+
+
+def check_images(target):
+    """The library of images finds all that it needs in the wheel; the JBIG coder, which is under the GPL, is not there."""
+    library = os.path.join(target, "vx", "lib", "libvx_image.so.0")
+    if not os.path.exists(library):
+        print("   skipped: the build has no libvx_image")
+        return
+    done = subprocess.run([sys.executable, "-c", LOAD_IMAGES, library], capture_output=True, text=True)
+    loaded = done.stdout.split()
+    assert done.returncode == 0 and len(loaded) >= 6 and all(path.startswith(target) for path in loaded), (loaded, done.stderr)
+    assert all(os.path.getsize(path) < 20000 for path in loaded if "jbig" in path), loaded
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
@@ -56,12 +76,19 @@ def main():
         if any(re.search("LLVM|MLIR|protobuf|libvx_compiler|_compiler", name) for name in inside):
             failed += 1
             print(f"FAIL the runtime's wheel has {inside}")
+        with zipfile.ZipFile(os.path.join(wheels, next(name for name in names if "compiler" in name))) as wheel:
+            points = [wheel.read(name).decode() for name in wheel.namelist() if name.endswith("/entry_points.txt")]
+        if points != ["[torch_dynamo_backends]\nvx = vx._torch_backend:torch_backend\n"]:
+            failed += 1
+            print(f"FAIL torch.compile does not find the backend: entry points {points}")
         for which in (["runtime"], ["runtime", "compiler"]):
             target = os.path.join(folder, "-".join(which))
             chosen = [os.path.join(wheels, name) for name in names if any(f"vx_{one}-" in name for one in which)]
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", target, *chosen],
                            check=True)
-            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "runs", "training"]:
+            if which == ["runtime"]:
+                check_images(target)
+            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "model", "runs", "training", "fit"]:
                 done = subprocess.run([sys.executable, os.path.join(here, f"test_{test}.py")], cwd=folder, env={
                     **environment, "PYTHONPATH": target, "VX_SOURCE": os.path.abspath(arguments.source)})
                 passed, failed = passed + (done.returncode == 0), failed + (done.returncode != 0)

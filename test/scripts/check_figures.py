@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 TABLE = """# Page
 
 <!-- figures cpu-models -->
@@ -29,14 +32,8 @@ $ tool
 done in 12 ms
 ```
 """
-failed = passed = 0
-
-
-def expect(what, good, detail=""):
-    global failed, passed
-    passed += bool(good)
-    failed += not good
-    print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}")
+checks = Checks()
+expect = checks.check
 
 
 def check(script, root):
@@ -165,8 +162,7 @@ def main():
             expect("a build with changes is refused", False, figures.Results(folder).origin(names, "c", gpu=True))
         except figures.Wrong as error:
             expect("a build with changes is refused", "of one commit without changes" in str(error), error)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return checks.finish()
 
 
 if __name__ == "__main__":

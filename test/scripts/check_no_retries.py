@@ -8,13 +8,17 @@ before the compiler of vx-conformance, and ends, fails or refuses where it makes
 has nothing to do. Exit code: 0 each test has failed, 1 one has not.
 """
 import argparse
-import importlib.util
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "conformance"))
+import onnx_cases  # noqa: E402
+from checks import Checks  # noqa: E402
 
 # The tool, how it fails, and what it looks for: the name of a value of the second case.
 PLANTS = {
@@ -33,15 +37,6 @@ FAULTS = {
 }
 
 
-class Counts:
-    passed = failed = 0
-
-    def expect(self, title, right, detail):
-        self.passed += right
-        self.failed += not right
-        print(f"{'ok    ' if right else 'FAILED'} {title}{'' if right else f': {detail}'}", flush=True)
-
-
 def check_shared_programs(options, counts):
     for planted, script in PLANTS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +50,7 @@ def check_shared_programs(options, counts):
                 for bin, good in ((folder, False), (options.bin, True)):
                     done = subprocess.run([sys.executable, os.path.join(options.source, "test", "e2e", test), "--bin", bin, *arguments], capture_output=True, text=True,
                                           timeout=300)
-                    counts.expect(f"{test} {'passes with the real tools' if good else f'fails with a {planted} that fails on shared programs'}",
+                    counts.check(f"{test} {'passes with the real tools' if good else f'fails with a {planted} that fails on shared programs'}",
                                   done.returncode == (0 if good else 1) and ("FAILED" in done.stdout) != good, f"exit code {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
 
 
@@ -79,8 +74,11 @@ def kill_idle_worker(command, journal):
 
 
 def state(process):
-    with open(f"/proc/{process}/stat") as file:
-        return file.read().rsplit(")", 1)[1].split()[0]
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:  # a thread that has ended since it was listed
+        return "X"
 
 
 def wait_for_next(worker):
@@ -92,20 +90,20 @@ def wait_for_next(worker):
 
 
 def check_conformance(options, counts):
-    data = os.path.join(importlib.util.find_spec("onnx").submodule_search_locations[0], "backend", "test", "data", "node")
+    data = os.path.join(onnx_cases.find(), "node")
     tool = [os.path.join(options.bin, "vx-conformance"), data, "--target=cpu,vulkan"]
     for fault, says in ((None, None), *FAULTS.items()):
         environment = {**os.environ, **({"LD_PRELOAD": options.faults, "VX_PLANTED_FAULT": fault} if fault else {})}
         done = subprocess.run([*tool, "--filter", "add"], env=environment, capture_output=True, text=True, timeout=300)
         right = done.returncode == 0 and "2 passed, 0 failed" in done.stdout if fault is None else \
             done.returncode == 1 and all(f"FAILED add, static, {target}: {says}" in done.stdout for target in ("cpu", "vulkan")) and "0 passed, 2 failed" in done.stdout
-        counts.expect(f"vx-conformance fails for both targets with {fault}" if fault else "vx-conformance passes with the real compiler", right,
+        counts.check(f"vx-conformance fails for both targets with {fault}" if fault else "vx-conformance passes with the real compiler", right,
                       f"exit code {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
     with tempfile.TemporaryDirectory() as folder:
         code, text = kill_idle_worker([*tool[:2], "--target=cpu", "--filter", "relu,abs,neg,exp,sigmoid,tanh,floor,ceil,sin,cos,log,sqrt,add,sub,mul,div,pow,max_*,min_*"],
                                       os.path.join(folder, "journal"))
         lines = [line for line in text.splitlines() if line.startswith("FAILED")]
-        counts.expect("vx-conformance fails where a worker ends between two cases", code == 1 and len(lines) == 1 and
+        counts.check("vx-conformance fails where a worker ends between two cases", code == 1 and len(lines) == 1 and
                       lines[0].startswith("FAILED a worker ended after ") and lines[0].endswith(": the process ended by signal 9 (Killed)") and " 1 failed" in text and
                       " 0 crashes" in text, f"exit code {code}: {text[-1500:]}")
 
@@ -116,11 +114,10 @@ def main():
     parser.add_argument("--source", required=True)
     parser.add_argument("--faults", required=True)
     options = parser.parse_args()
-    counts = Counts()
+    counts = Checks()
     check_conformance(options, counts)
     check_shared_programs(options, counts)
-    print(f"{counts.passed} passed, {counts.failed} failed")
-    return 1 if counts.failed else 0
+    return counts.finish()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ import os
 import re
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 sys.dont_write_bytecode = True
 
 
@@ -54,13 +57,8 @@ def main():
     figures = load_figures(root)
     with open(os.path.join(root, "docs", "onnx-coverage.md"), encoding="utf-8") as file:
         page = file.read()
-    failed = passed = 0
-
-    def expect(title, good, detail):
-        nonlocal failed, passed
-        passed += bool(good)
-        failed += not good
-        print(f"{'ok    ' if good else 'FAILED'} {title}{'' if good else f': {detail}'}")
+    checks = Checks()
+    expect = checks.check
 
     problems, runs = problems_of(page, root, figures)
     print("\n".join(runs))
@@ -73,8 +71,7 @@ def main():
         if "repository" in what and is_shallow:
             continue
         expect(f"a page without {what} is refused", changed != line and problems_of(page.replace(line, changed), root, figures)[0], changed)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return checks.finish()
 
 
 if __name__ == "__main__":

@@ -11,14 +11,11 @@ import re
 import subprocess
 import sys
 
-failed = passed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
 
-
-def expect(what, good, detail=""):
-    global failed, passed
-    passed += bool(good)
-    failed += not good
-    print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}")
+checks = Checks()
+expect = checks.check
 
 
 def read(*path):
@@ -39,7 +36,7 @@ def packages_of_requirements(text):
 
 def read_list(text):
     """{kind: {name: reason}} and {budget: number}"""
-    kinds, budgets = {"apt": {}, "pip": {}, "target": {}}, {}
+    kinds, budgets = {"apt": {}, "pip": {}, "site": {}, "target": {}}, {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line or line.startswith("#"):
             continue
@@ -49,7 +46,7 @@ def read_list(text):
         elif words[0] in kinds and len(words) == 3 and len(words[2]) > 10:
             kinds[words[0]][words[1]] = words[2]
         else:
-            sys.exit(f"packages.txt:{number}: expected 'apt NAME REASON', 'pip NAME REASON', 'target NAME REASON' or 'budget NAME NUMBER', got '{line}'")
+            sys.exit(f"packages.txt:{number}: expected 'apt NAME REASON', 'pip NAME REASON', 'site NAME REASON', 'target NAME REASON' or 'budget NAME NUMBER', got '{line}'")
     return kinds, budgets
 
 
@@ -97,6 +94,7 @@ def main():
     asked = packages_of_setup(read(root, "scripts", "setup"))
     compare("packages of scripts/setup", asked, listed["apt"], "scripts/setup")
     compare("Python packages of the tests", packages_of_requirements(read(root, "test", "requirements.txt") + read(root, "python", "requirements.txt")), listed["pip"], "requirements.txt")
+    compare("Python packages of the site", packages_of_requirements(read(root, "docs", "site", "requirements.in")), listed["site"], "docs/site/requirements.in")
     quickstart = re.search(r"^scripts/build release (.*)$", read(root, "scripts", "quickstart"), re.M)
     targets = quickstart[1].split() if quickstart else []
     compare("targets of scripts/quickstart", targets, listed["target"], "scripts/quickstart")
@@ -118,8 +116,7 @@ def main():
         steps = len(output("ninja", "-C", sys.argv[3], "-t", "commands", *targets).splitlines())
         minutes = steps * budgets["seconds-a-step"] / 60 / 2
         expect(f"quickstart builds in {steps} steps, about {minutes:.0f} min on two cores, budget {budgets['quickstart-min']}", 0 < minutes <= budgets["quickstart-min"], f"{steps} steps")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return checks.finish()
 
 
 if __name__ == "__main__":

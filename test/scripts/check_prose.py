@@ -10,14 +10,11 @@ import subprocess
 import sys
 import tempfile
 
-failed = passed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
 
-
-def expect(title, good, detail=""):
-    global failed, passed
-    passed += bool(good)
-    failed += not good
-    print(f"{'ok    ' if good else 'FAILED'} {title}{'' if good else f': {detail}'}")
+checks = Checks()
+expect = checks.check
 
 
 def load(path):
@@ -72,6 +69,9 @@ def check_counts(prose):
         counts.add(prose.read_comments(path, source))
         got = {name: counts.found[name] for name in words}
         expect(f"comments: {title}", got == words and counts.words == count, (got, counts.words))
+    fields = prose.Counts()
+    fields.add(prose.read_comments("a.h", "int a; /* one two\n          three */\nint b; // four\n       // five\n// six\n// seven\n"))
+    expect("comments: one after code is apart from those of the lines before", [count for count, _ in fields.lengths] == [3, 2, 2], fields.lengths)
 
 
 class Tree:
@@ -187,8 +187,7 @@ def main():
     check_strict(script)
     code = subprocess.run([sys.executable, script], capture_output=True, text=True)
     expect("the table of the tree", code.returncode == 0 and "all comments" in code.stdout and "README.md" in code.stdout, code.stdout + code.stderr)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return checks.finish()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 SCRIPT = os.path.abspath(sys.argv[1])
 
 
@@ -23,9 +26,9 @@ TABLE = [
 ]
 
 
-def expect(title, wanted, got):
-    if wanted != got:
-        sys.exit(f"{title}: expected {wanted!r}, got {got!r}")
+checks = Checks()
+checks.is_quiet = True
+expect = checks.check_equal
 
 
 def check_table(root):
@@ -37,6 +40,7 @@ def check_table(root):
     for one in table:
         for path in one["inputs"]:
             expect(f"{one['name']}: its input {path} exists", True, os.path.exists(os.path.join(root, path)))
+    expect("shards that no configuration of ctest has", [], sorted({"default", "release", "release-roots", "site"} - set(names)))
     for configuration in ("long", "emulated", "sizes"):
         rest = [one["name"] for one in table if one.get("tests", {}).get("configuration") == configuration and "match" not in one["tests"]]
         expect(f"shards that take the rest of {configuration}", 1, len(rest))
@@ -113,8 +117,8 @@ def main():
                           ("a count of 0", [shard("zero", 1, ["a"], "0 passed, 0 failed, 0 skipped")]), ("no closing line", [shard("mute", 1, ["a"], "hello")])]:
             code, lines, last = shards(of=of, journal="other")
             expect(f"{title}: exit code and counts", (1, True), (code, ", 0 failed," not in last))
-    print("results are kept, joined and repeated")
+    return checks.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

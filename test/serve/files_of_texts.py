@@ -64,10 +64,10 @@ def check_files(bench):
         bench.tool("vx-embed", *batch.command(batch.write("lines.txt", data), out)[1:])
         got = np.load(out)
         bench.check(f"lines of {data}", got.shape == (len(texts), width) and (not texts or np.abs(got - folder.expected(texts)[0]).max() <= 1e-5), got.shape)
-    for name, data, message in (("bad.txt", b"star\nmoon\n\xffsun\n", "bad.txt: line 3: want text of UTF-8, got the byte 0xff at column 1"),
-                                ("cut.txt", b"star\n\xf0\x9f\x8e", "cut.txt: line 2: want text of UTF-8, got the byte 0xf0 at column 1"),
-                                ("bad.jsonl", b'"star"\n{"text": 3}\n', "bad.jsonl: line 2: want a JSON string or an object with a string 'text', got {\"text\": 3}"),
-                                ("empty.jsonl", b'"star"\n\n', "empty.jsonl: line 2: want a JSON string or an object with a string 'text', got ")):
+    for name, data, message in (("bad.txt", b"star\nmoon\n\xffsun\n", "bad.txt: line 3: expected text of UTF-8, got the byte 0xff at column 1"),
+                                ("cut.txt", b"star\n\xf0\x9f\x8e", "cut.txt: line 2: expected text of UTF-8, got the byte 0xf0 at column 1"),
+                                ("bad.jsonl", b'"star"\n{"text": 3}\n', "bad.jsonl: line 2: expected a JSON string or an object with a string 'text', got {\"text\": 3}"),
+                                ("empty.jsonl", b'"star"\n\n', "empty.jsonl: line 2: expected a JSON string or an object with a string 'text', got ")):
         _, said = bench.tool("vx-embed", *batch.command(batch.write(name, data), bench.path("bad.npy"))[1:], code=3)
         bench.check(name, message in said and not os.path.exists(bench.path("bad.npy")), said)
     bench.tool("vx-embed", *batch.command(batch.write("some.jsonl", b'"star"\r\n{"text": "moon", "id": 7}\n'), bench.path("some.jsonl.out.jsonl"))[1:])

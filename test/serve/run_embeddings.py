@@ -22,14 +22,18 @@ from real_folders import check_layouts, check_tokenizers
 from served import Server, metric
 from wrong_folders import check_mistakes
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from checks import Checks  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 1e-5
 
 
-class Bench:
+class Bench(Checks):
+    is_quiet = True
+
     def __init__(self, bin, folder, devices):
         self.bin, self.folder, self.devices = bin, folder, devices
-        self.passed = self.failed = 0
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -42,12 +46,6 @@ class Bench:
         if done.returncode != code:
             raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
         return done.stdout, done.stderr
-
-    def check(self, what, good, detail=""):
-        self.passed += bool(good)
-        self.failed += not good
-        if not good:
-            print(f"FAILED {what}: {detail}", flush=True)
 
     def embed(self, module, given, device="cpu", *arguments):
         lines = self.path("texts.jsonl")
@@ -168,11 +166,11 @@ def check_bench(bench):
     bench.check("a peer that does something else", "does not do what the module does: want a vector of 8 elements that begins with" in said, said)
     for arguments, code, message in (
             ([], 2, "embed wants --model, a module or a folder; see --help"),
-            ([f"--model={module}", "--lengths=33"], 2, "--lengths: want at most 32, which the model takes, got 33"),
+            ([f"--model={module}", "--lengths=33"], 2, "--lengths: expected at most 32, which the model takes, got 33"),
             ([f"--model={module}", "--lengths=1"], 2, "--lengths: the model's tokenizer makes no text of 1 tokens of common words, but one of 3"),
-            ([f"--model={module}", "--batch-sizes=0"], 2, "--batch-sizes: want numbers from 1 to 1048576 between commas, got '0'"),
-            ([f"--model={module}", "--compare=onnxruntime"], 2, f"--compare: want --peer-model, the ONNX model that '{module}' was made of"),
-            ([f"--model={module}", f"--baseline={folder.path}/config.json"], 3, "config.json: want a file that vx-bench --json has written")):
+            ([f"--model={module}", "--batch-sizes=0"], 2, "--batch-sizes: expected numbers from 1 to 1048576 between commas, got '0'"),
+            ([f"--model={module}", "--compare=onnxruntime"], 2, f"--compare: expected --peer-model, the ONNX model that '{module}' was made of"),
+            ([f"--model={module}", f"--baseline={folder.path}/config.json"], 3, "config.json: expected a file that vx-bench --json has written")):
         _, said = bench.tool("vx-bench", "embed", *arguments, code=code)
         bench.check(f"vx-bench embed {' '.join(arguments)}", message in said, said)
 

@@ -50,20 +50,20 @@ def check_server(bench, server):
         bench.check(f"infer {form}", results[0]["requests"] > 5 and results[0]["failed"] == 0 and results[0]["engine"]["rows_per_second"] > 0, results)
     for gate in ("--least-ratio=1e6", "--most-own-cpu=1e-3"):
         _, said = run(bench, "embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1", "--clients=4", "--lengths=8", "--seconds=0.1", "--turns=1", gate, code=1)
-        bench.check(f"the gate {gate}", "vx-bench: error: batch=1 tokens=8: want " in said, said)
+        bench.check(f"the gate {gate}", "vx-bench: error: batch=1 tokens=8: expected " in said, said)
     for arguments, code, message in (
             (("embed", url, "--model=tinny"), 1, "the server answers with status 404: "),
             (("embed", "--url=http://127.0.0.1:1", "--model=tiny"), 1, "cannot connect to '127.0.0.1:1': Connection refused"),
-            (("embed", "--url=https://a.example", "--model=tiny"), 2, "--url: want http://HOST:PORT, got 'https://a.example'"),
-            (("embed", "--url=http://a:99999", "--model=tiny"), 2, "--url: want http://HOST:PORT, got 'http://a:99999'"),
+            (("embed", "--url=https://a.example", "--model=tiny"), 2, "--url: expected http://HOST:PORT, got 'https://a.example'"),
+            (("embed", "--url=http://a:99999", "--model=tiny"), 2, "--url: expected http://HOST:PORT, got 'http://a:99999'"),
             (("embed", url, "--model=tiny", "--lengths=1"), 2, "makes no text of 1 tokens"),
             (("embed", url, "--model=tiny", "--lengths=99"), 1, "the server answers with status 400: "),
-            (("embed", url, "--model=tiny", "--min-runs=3"), 2, "--min-runs: want none beside --url"),
+            (("embed", url, "--model=tiny", "--min-runs=3"), 2, "--min-runs: expected none beside --url"),
             (("embed", f"--model={tiny}", "--clients=3"), 2, "--clients goes with --url"),
-            (("embed", url, "--model=tiny", "--least-ratio=0.9"), 2, "--least-ratio: want --engine, which the server is compared with"),
-            (("embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1,2"), 2, "--threads: want one number beside --url, got '1,2'"),
+            (("embed", url, "--model=tiny", "--least-ratio=0.9"), 2, "--least-ratio: expected --engine, which the server is compared with"),
+            (("embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1,2"), 2, "--threads: expected one number beside --url, got '1,2'"),
             (("infer", "--model=digits"), 2, "infer wants --url, where a server is, and --model, one of its names; see --help"),
-            (("infer", url, "--model=tiny"), 2, "want a shape of which the first size alone is open, got [-1,-1]")):
+            (("infer", url, "--model=tiny"), 2, "expected a shape of which the first size alone is open, got [-1,-1]")):
         _, said = bench.tool("vx-bench", *arguments, code=code)
         bench.check(" ".join(arguments), message in said, said)
 
@@ -148,9 +148,9 @@ class Liar(http.server.BaseHTTPRequestHandler):
 
 def check_liars(bench):
     for way, code, message in (
-            (None, None, None), ("tokens", "answer", "want a usage of 16 tokens, got 17"), ("long", "answer", "want 2 dimensions, got 3"),
-            ("far", "answer", "want a vector that is 1e-05 from that of the text alone at the most, got one that is 0.0001 from it"), ("length", "answer", "want a vector that is"),
-            ("order", "answer", "text 1: want 2 dimensions, got 0"), ("null", "answer", "want 2 dimensions, got 0"), ("text", "answer", "want an object of JSON, got"),
+            (None, None, None), ("tokens", "answer", "expected a usage of 16 tokens, got 17"), ("long", "answer", "expected 2 dimensions, got 3"),
+            ("far", "answer", "expected a vector that is 1e-05 from that of the text alone at the most, got one that is 0.0001 from it"), ("length", "answer", "expected a vector that is"),
+            ("order", "answer", "text 1: expected 2 dimensions, got 0"), ("null", "answer", "expected 2 dimensions, got 0"), ("text", "answer", "expected an object of JSON, got"),
             ("busy", "429", "status 429"), ("cut", "connection", "the server has closed the connection")):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
         server.daemon_threads, server.way, server.asked, server.lock = True, way, 0, threading.Lock()

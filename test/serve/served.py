@@ -19,7 +19,7 @@ class Server:
             inherited = dict(os.environ, HOME=bench.folder, XDG_CONFIG_HOME=bench.folder)
         self.log = bench.path(f"{name}.log")
         with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8", env=dict(inherited, VX_CHECK_SCHEDULE="1") | (environment or {}))
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8", env=dict(inherited, VX_CHECK_SCHEDULE="1", VX_SERVER__DRAIN_DELAY_S="0") | (environment or {}))
         self.lines = []
         for line in self.process.stdout:
             self.lines.append(line)

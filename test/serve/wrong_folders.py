@@ -105,7 +105,7 @@ def check_mistakes(bench):
         bench.check(f"mistake {number}", not message or message.replace("{}", wrong) in said, f"want {message!r}, got {said!r}")
         bench.check(f"mistake {number} leaves no module", os.path.exists(bench.path("wrong.vxm")) == (not message))
     _, said = bench.tool("vx-compile", right.path, "--target=cpu", "--train=auto", "--loss=mse", "--optimizer=sgd", "-o", bench.path("t.vxm"), code=2)
-    bench.check("a folder is not trained", f"--train: want a model in one file, got the folder '{right.path}'" in said, said)
+    bench.check("a folder is not trained", f"--train: expected a model in one file, got the folder '{right.path}'" in said, said)
     module = bench.path("right.vxm")
     bench.tool("vx-compile", right.path, "--target=cpu", "-o", module)
     for arguments, code, message in (

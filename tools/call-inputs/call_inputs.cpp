@@ -21,7 +21,7 @@ static Value single(const vx_argument_info &argument, Tensor tensor) {
 static Value fromFile(const vx_argument_info &argument, const std::string &path) {
   if (path.ends_with(".npy")) {
     if (argument.kind == VX_SEQUENCE || argument.kind == VX_OPTIONAL_SEQUENCE)
-      throw usageError("input '{}' is a sequence: want a .pb file, got '{}'", argument.name, path);
+      throw usageError("input '{}' is a sequence: expected a .pb file, got '{}'", argument.name, path);
     return single(argument, readNpy(path, argument.element_type));
   }
   if (path.ends_with(".pb")) {
@@ -30,7 +30,7 @@ static Value fromFile(const vx_argument_info &argument, const std::string &path)
       value.type = argument.element_type;
     return value;
   }
-  throw usageError("input '{}': want a file that ends with .npy or .pb, got '{}'", argument.name, path);
+  throw usageError("input '{}': expected a file that ends with .npy or .pb, got '{}'", argument.name, path);
 }
 
 static Value fromText(const vx_argument_info &argument, const std::string &text, uint64_t seed) {

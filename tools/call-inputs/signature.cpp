@@ -61,9 +61,9 @@ void checkDims(std::span<const vx_symbol_info> ofInstance, const vx_function_inf
   for (const auto &[name, value] : dims) {
     const vx_symbol_info &symbol = symbols[findName("dimension", name, names(symbols.data(), symbols.size()))];
     if (value < symbol.min || value > symbol.max)
-      throw usageError("--dim {}: want a size from {} to {}, got {}", name, symbol.min, symbol.max, value);
+      throw usageError("--dim {}: expected a size from {} to {}, got {}", name, symbol.min, symbol.max, value);
     if (symbol.multiple > 1 && value % symbol.multiple != 0)
-      throw usageError("--dim {}: want a multiple of {}, got {}", name, symbol.multiple, value);
+      throw usageError("--dim {}: expected a multiple of {}, got {}", name, symbol.multiple, value);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include "memory_failure.h"
+#include "source_commit.h"
 
 #include "vx/abi/version.h"
 #include "vx/runtime/vx.hpp"
@@ -99,6 +100,8 @@ std::string versionText(std::string_view llvm) {
                      VX_MODULE_ABI_MINOR);
 }
 
+void printVersion(const std::string &version) { printText(version + "commit " + sourceCommit() + "\n"); }
+
 namespace {
 
 // Brings the arguments to one form, "--name=value" in one word, and finds what is wrong with a flag by itself: the
@@ -147,23 +150,23 @@ private:
 
     if (option->get_expected_max() == 0) {
       if (value)
-        throw usageError("{}: want no value, got '{}'", name, *value);
+        throw usageError("{}: expected no value, got '{}'", name, *value);
       result.push_back(name);
       return;
     }
     if (!value && option->get_expected_min() > 0) {
       if (position + 1 == arguments.size())
-        throw usageError("{}: want a value, got none", name);
+        throw usageError("{}: expected a value, got none", name);
       const std::string &next = arguments[position + 1];
       if (next.size() > 1 && next[0] == '-' && !std::isdigit(static_cast<unsigned char>(next[1])))
-        throw usageError("{}: want a value, got the flag '{}'", name, next);
+        throw usageError("{}: expected a value, got the flag '{}'", name, next);
       value = next;
       ++position;
     }
     if (value && value->empty())
-      throw usageError("{}: want a value, got ''", name);
+      throw usageError("{}: expected a value, got ''", name);
     if (option->get_expected_max() == 1 && ++counts[name] > 1)
-      throw usageError("{}: want one value, got another one: '{}'", name, value.value_or(""));
+      throw usageError("{}: expected one value, got another one: '{}'", name, value.value_or(""));
     result.push_back(value ? name + "=" + *value : name);
   }
 
@@ -180,7 +183,7 @@ bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int
   bool wantsVersion = false;
   app.name(name);
   app.set_help_flag("-h,--help", "Print this help and exit");
-  app.add_flag("--version", wantsVersion, "Print the versions of vx, LLVM and the ABI and exit");
+  app.add_flag("--version", wantsVersion, "Print the versions of vx, LLVM and the ABI and the commit, and exit");
   app.footer(std::string(examples) + ExitCodes);
   app.get_formatter()->column_width(36);
 
@@ -188,7 +191,7 @@ bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--version" || argument == "-version") {
-      printText(version);
+      printVersion(version);
       return false;
     }
     if (argument == "--help" || argument == "-help" || argument == "-h") {
@@ -225,7 +228,7 @@ ValueCheck oneOf(std::vector<std::string> words) {
   return [words = std::move(words)](const std::string &value) {
     if (std::find(words.begin(), words.end(), value) != words.end())
       return std::string();
-    return fmt::format("want {}, got '{}'", joinWords(words, "or"), value);
+    return fmt::format("expected {}, got '{}'", joinWords(words, "or"), value);
   };
 }
 
@@ -236,8 +239,8 @@ ValueCheck wholeNumber(uint64_t least, uint64_t most) {
     if (error == std::errc() && end == value.data() + value.size() && number >= least && number <= most)
       return std::string();
     if (most == UINT64_MAX)
-      return fmt::format("want a number of {} or more, got '{}'", least, value);
-    return fmt::format("want a number from {} to {}, got '{}'", least, most, value);
+      return fmt::format("expected a number of {} or more, got '{}'", least, value);
+    return fmt::format("expected a number from {} to {}, got '{}'", least, most, value);
   };
 }
 
@@ -247,14 +250,15 @@ ValueCheck numberAbove(double least) {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error == std::errc() && end == value.data() + value.size() && number >= least)
       return std::string();
-    return fmt::format("want a number of {} or more, got '{}'", least, value);
+    return fmt::format("expected a number of {} or more, got '{}'", least, value);
   };
 }
 
 ValueCheck byteCount() {
   return [](const std::string &value) {
-    return parseByteCount(value) ? std::string()
-                                 : fmt::format("want a number of bytes, e.g. 4096, 512K, 64M or 2G, got '{}'", value);
+    return parseByteCount(value)
+               ? std::string()
+               : fmt::format("expected a number of bytes, e.g. 4096, 512K, 64M or 2G, got '{}'", value);
   };
 }
 
@@ -276,7 +280,7 @@ std::vector<std::string> parseNames(std::string_view flag, std::string_view text
   const std::vector<std::string> names = splitList(text);
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (name->empty())
-      throw usageError("{}: want names between commas, got '{}'", flag, text);
+      throw usageError("{}: expected names between commas, got '{}'", flag, text);
     if (std::find(names.begin(), name, *name) != name)
       throw usageError("{}: '{}' is given twice, got '{}'", flag, *name, text);
   }
@@ -286,7 +290,7 @@ std::vector<std::string> parseNames(std::string_view flag, std::string_view text
 std::pair<std::string, std::string> splitAssignment(std::string_view flag, const std::string &text) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos)
-    throw usageError("{} wants NAME=VALUE, got '{}'", flag, text);
+    throw usageError("{}: expected NAME=VALUE, got '{}'", flag, text);
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -294,7 +298,7 @@ static int64_t parseSize(const std::string &name, const std::string &value) {
   int64_t size = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
   if (error != std::errc() || end != value.data() + value.size() || size < 0)
-    throw usageError("--dim {}: want a size of 0 or more, got '{}'", name, value);
+    throw usageError("--dim {}: expected a size of 0 or more, got '{}'", name, value);
   return size;
 }
 
@@ -325,7 +329,7 @@ std::vector<std::map<std::string, int64_t>> parseDimLists(const std::vector<std:
         auto &[listed, sizes] = lists.back();
         const int64_t size = parseSize(listed, piece);
         if (std::find(sizes.begin(), sizes.end(), size) != sizes.end())
-          throw usageError("--dim: want each size of '{}' once, got {} again in '{}'", listed, size, flag);
+          throw usageError("--dim: expected each size of '{}' once, got {} again in '{}'", listed, size, flag);
         sizes.push_back(size);
       }
       isFirst = false;

@@ -42,7 +42,7 @@ void printText(std::string_view lines);
 // The same for a format whose arguments may be names of files and models: none of them ends a line.
 template <typename... Args>
 void printOut(fmt::format_string<Args...> format, Args &&...args) {
-  auto onOneLine = []<typename Arg>(const Arg &arg) -> decltype(auto) {
+  [[maybe_unused]] auto onOneLine = []<typename Arg>(const Arg &arg) -> decltype(auto) {
     if constexpr (std::is_convertible_v<const Arg &, std::string_view>)
       return vx::printableLine(arg);
     else
@@ -62,11 +62,14 @@ void printMessage(fmt::format_string<Args...> format, Args &&...args) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-// "vx 0.1.0", LLVM and the ABI numbers, one line each.
+// "vx 0.2.0", LLVM and the ABI numbers, one line each.
 std::string versionText(std::string_view llvm = "none");
 
-// Adds --help and --version and the table of exit codes behind `examples`, then parses. True when the tool shall go on;
-// false when --help or --version has been answered.
+// Prints the versions and, in a line of its own, the commit.
+void printVersion(const std::string &version);
+
+// Adds --help, --version (`version` and the commit) and the table of exit codes after `examples`, then parses. Returns
+// true if the tool goes on, and false if --help or --version has been answered.
 //
 // A value stands in the same word, --name=value, or in the next one; an option whose value may be left out
 // (`expected(0, 1)`) takes it in the same word only. A flag that is not known, a missing or empty value, a value for
@@ -74,7 +77,7 @@ std::string versionText(std::string_view llvm = "none");
 bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int argc, char **argv,
                       const std::string &version = versionText());
 
-// Checks for CLI::Option::check. What they say follows the flag's name: "want json or text, got 'xml'".
+// Checks for CLI::Option::check. What they say follows the flag's name: "expected json or text, got 'xml'".
 using ValueCheck = std::function<std::string(const std::string &)>;
 ValueCheck oneOf(std::vector<std::string> words);
 ValueCheck wholeNumber(uint64_t least, uint64_t most);

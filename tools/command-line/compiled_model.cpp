@@ -1,16 +1,16 @@
 #include "compiled_model.h"
 
+#include "best_target.h"
 #include "command_line.h"
-#include "kernel_cache_folder.h"
 #include "module_cache.h"
 #include "sibling_tool.h"
 #include "tool_error.h"
 
+#include "vx/base/cache_folder.h"
 #include "vx/base/printable.h"
 #include "vx/runtime/vx.hpp"
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -19,19 +19,8 @@
 namespace vx::tools {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 bool isModelFile(const std::string &path) { return path.ends_with(".onnx") || path.ends_with(".mlir"); }
-
-static std::string chooseDevice() {
-  const Json list = Json::parse(vx::listDevices());
-  std::string chosen = "cpu";
-  for (const char *name : {"vulkan", "rocm", "cuda"})
-    for (const Json &backend : list["backends"])
-      if (backend.value("name", "") == name && backend.value("available", false))
-        chosen = name;
-  return chosen;
-}
 
 std::vector<std::string> targetsOf(const std::vector<std::string> &devices, bool fallsBack) {
   std::vector<std::string> targets;
@@ -41,7 +30,7 @@ std::vector<std::string> targetsOf(const std::vector<std::string> &devices, bool
   };
   for (const std::string &device : devices) {
     const std::string name = device.substr(0, device.find(':'));
-    add(name == "auto" ? chooseDevice() : name == "null" ? "cpu" : name);
+    add(name == "auto" ? bestTarget() : name == "null" ? "cpu" : name);
   }
   if (fallsBack)
     add("cpu");
@@ -65,11 +54,12 @@ ModuleFile compileModelFile(const char *tool, const std::string &model, const st
   try {
     program = findTool(compiler);
   } catch (const ToolError &) {
-    throw fileError("'{}' is a model and no vx module, and there is no {} beside this {}: want a module (.vxm) that "
-                    "'vx-compile {} -o {}' has made of it",
-                    model, compiler, tool, model, fs::path(model).replace_extension(".vxm").string());
+    throw fileError(
+        "'{}' is a model and no vx module, and there is no {} beside this {}: expected a module (.vxm) that "
+        "'vx-compile {} -o {}' has made of it",
+        model, compiler, tool, model, fs::path(model).replace_extension(".vxm").string());
   }
-  const std::string cache = defaultKernelCache(), list = fmt::format("{}", fmt::join(targets, ","));
+  const std::string cache = defaultCacheFolder(), list = fmt::format("{}", fmt::join(targets, ","));
   ModuleFile result;
   std::optional<ModuleCache> kept;
   if (!cache.empty()) {

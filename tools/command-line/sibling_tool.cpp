@@ -2,6 +2,7 @@
 
 #include "tool_error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -25,7 +26,7 @@ std::string findTool(const std::string &tool) {
   std::error_code error;
   const fs::path path = fs::read_symlink("/proc/self/exe", error).parent_path() / tool;
   if (!fs::exists(path, error))
-    throw workError("this needs {}, and there is none beside this tool: want '{}'", tool, path.string());
+    throw workError("this needs {}, and there is none beside this tool: expected '{}'", tool, path.string());
   return path.string();
 }
 

@@ -2,10 +2,10 @@
 
 #include "compile_targets.h"
 #include "compiler_library.h"
-#include "kernel_cache_folder.h"
 #include "module_cache.h"
 #include "tool_error.h"
 
+#include "vx/base/cache_folder.h"
 #include "vx/runtime/vx.hpp"
 #include "vx/serve/embedder.hpp"
 
@@ -40,10 +40,10 @@ struct Checked {
 } // namespace
 
 std::string compileFolder(const char *tool, const std::string &folder, const std::string &device, bool noFallback) {
-  const std::string cache = defaultKernelCache();
+  const std::string cache = defaultCacheFolder();
   if (cache.empty())
     throw workError(
-        "'{}' is compiled into a cache, and there is no place for one: want VX_CACHE, XDG_CACHE_HOME or HOME "
+        "'{}' is compiled into a cache, and there is no place for one: expected VX_CACHE, XDG_CACHE_HOME or HOME "
         "to be set, or a module that vx-compile has made of it",
         folder);
   const CompilerLibrary &compiler = openCompiler(folder);

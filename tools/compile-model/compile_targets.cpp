@@ -1,5 +1,6 @@
 #include "compile_targets.h"
 
+#include "best_target.h"
 #include "command_line.h"
 #include "tool_error.h"
 
@@ -25,13 +26,8 @@ std::string targetsFor(const CompilerLibrary &compiler, const std::string &devic
   // Said here, for the runtime says it when the model has been compiled.
   if (std::find(known.begin(), known.end(), target) == known.end())
     throw usageError("device '{}' is unknown, known are: {}", target, fmt::join(known, ", "));
-  if (target == "auto") {
-    target = "cpu";
-    for (const char *name : {"cpu", "vulkan", "rocm", "cuda"})
-      for (const Json &backend : list["backends"])
-        if (backend.value("name", "") == name && backend.value("available", false) && has(name))
-          target = name;
-  }
+  if (target == "auto")
+    target = bestTarget(built);
   // The null device runs any code; what has no target is refused by the runtime, with its reasons.
   if (!has(target))
     return "cpu";

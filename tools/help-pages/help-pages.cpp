@@ -31,7 +31,7 @@ static std::string helpOf(const std::string &program) {
 
 static int run(const char *name, int argc, char **argv) {
   if (argc < 4)
-    throw usageError("want a folder, a version and tools, got {} arguments", argc - 1);
+    throw usageError("expected a folder, a version and tools, got {} arguments", argc - 1);
   const std::filesystem::path folder = argv[1];
   std::vector<std::pair<std::string, HelpText>> tools;
   std::vector<std::string> names;

@@ -59,7 +59,7 @@ HelpText parseHelp(std::string_view text) {
   const std::vector<std::string> lines = linesOf(text);
   HelpText help;
   if (lines.size() < 2 || lines[0].empty() || !lines[1].starts_with(usage))
-    throw std::runtime_error("want a line on what the tool does and one that begins with 'Usage: '");
+    throw std::runtime_error("expected a line on what the tool does and one that begins with 'Usage: '");
   help.summary = lines[0];
   help.usage = lines[1].substr(usage.size());
   HelpSection *section = nullptr;
@@ -84,7 +84,7 @@ HelpText parseHelp(std::string_view text) {
       section->entries.push_back(std::move(entry));
   }
   if (!help.find("Options") || !help.find("Exit codes"))
-    throw std::runtime_error("want sections 'Options' and 'Exit codes'");
+    throw std::runtime_error("expected sections 'Options' and 'Exit codes'");
   return help;
 }
 

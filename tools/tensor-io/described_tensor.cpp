@@ -57,7 +57,7 @@ Tensor makeTensor(std::string_view input, vx_element_type type, std::vector<int6
 Tensor makeDescribedTensor(std::string_view input, std::string_view text, uint64_t seed) {
   const size_t open = text.find('['), close = text.find("]:");
   if (open == std::string::npos || close == std::string::npos || close < open)
-    throw usageError("input '{}': want @FILE or TYPE[DIMS]:random|zeros|ones, got '{}'", input, text);
+    throw usageError("input '{}': expected @FILE or TYPE[DIMS]:random|zeros|ones, got '{}'", input, text);
   const std::optional<vx_element_type> type = elementTypeFromName(text.substr(0, open));
   if (!type)
     throw usageError("input '{}': unknown element type '{}'", input, text.substr(0, open));
@@ -66,7 +66,7 @@ Tensor makeDescribedTensor(std::string_view input, std::string_view text, uint64
     int64_t dim = 0;
     const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), dim);
     if (error != std::errc() || end != piece.data() + piece.size() || dim < 0)
-      throw usageError("input '{}': want a size of 0 or more, got '{}'", input, piece);
+      throw usageError("input '{}': expected a size of 0 or more, got '{}'", input, piece);
     dims.push_back(dim);
   }
   Tensor tensor = makeTensor(input, *type, std::move(dims));
@@ -78,7 +78,7 @@ Tensor makeDescribedTensor(std::string_view input, std::string_view text, uint64
     for (uint64_t i = 0; i < count; ++i)
       setElement(tensor, i, 1);
   } else if (fill != "zeros") {
-    throw usageError("input '{}': want random, zeros or ones, got '{}'", input, fill);
+    throw usageError("input '{}': expected random, zeros or ones, got '{}'", input, fill);
   }
   return tensor;
 }

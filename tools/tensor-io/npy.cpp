@@ -64,8 +64,8 @@ Tensor parseNpy(const std::string &path, std::span<const uint8_t> bytes, vx_elem
   if (!count)
     throw fileError("{}: {} is too large", path, typeText(tensor.type, tensor.dims));
   if (data.size() != *count * header.itemSize)
-    throw fileError("{}: {} wants {} bytes of data, got {}", path, typeText(tensor.type, tensor.dims),
-                    *count * header.itemSize, data.size());
+    throw fileError("{}: expected {} bytes of data for {}, got {}", path, *count * header.itemSize,
+                    typeText(tensor.type, tensor.dims), data.size());
 
   tensor.bytes = header.fortranOrder && *count > 0 ? fromFortranOrder(data, tensor.dims, header.itemSize)
                                                    : std::vector<uint8_t>(data.begin(), data.end());
@@ -153,7 +153,7 @@ std::vector<uint8_t> formatNpyHeader(vx_element_type type, std::span<const int64
 
 std::vector<uint8_t> formatNpy(const Tensor &tensor) {
   if (tensor.type == VX_STRING)
-    throw usageError("{} cannot be written as .npy, want a .pb file", typeText(tensor.type, tensor.dims));
+    throw usageError("{} cannot be written as .npy, expected a .pb file", typeText(tensor.type, tensor.dims));
   std::vector<uint8_t> bytes = formatNpyHeader(tensor.type, tensor.dims);
   const uint32_t bits = vx_element_type_bits(tensor.type);
   if (bits >= 8) {

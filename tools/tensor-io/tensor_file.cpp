@@ -4,6 +4,7 @@
 #include "onnx_wire.pb.h"
 #include "tool_error.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
@@ -49,8 +50,8 @@ static Tensor toTensor(const std::string &path, const pb::TensorProto &proto) {
   if (tensor.type == VX_STRING) {
     tensor.strings.assign(proto.string_data().begin(), proto.string_data().end());
     if (tensor.strings.size() != *count)
-      throw fileError("{}: tensor '{}' of {} wants {} strings, got {}", path, proto.name(),
-                      typeText(tensor.type, tensor.dims), *count, tensor.strings.size());
+      throw fileError("{}: expected {} strings for tensor '{}' of {}, got {}", path, *count, proto.name(),
+                      typeText(tensor.type, tensor.dims), tensor.strings.size());
     return tensor;
   }
   const uint64_t wanted = byteCount(tensor.type, *count);
@@ -74,8 +75,8 @@ static Tensor toTensor(const std::string &path, const pb::TensorProto &proto) {
       appendBytes(tensor.bytes, &value, std::max(bits / 8, 1u));
   }
   if (tensor.bytes.size() != wanted)
-    throw fileError("{}: tensor '{}' of {} wants {} bytes of data, got {}", path, proto.name(),
-                    typeText(tensor.type, tensor.dims), wanted, tensor.bytes.size());
+    throw fileError("{}: expected {} bytes of data for tensor '{}' of {}, got {}", path, wanted, proto.name(),
+                    typeText(tensor.type, tensor.dims), tensor.bytes.size());
   return tensor;
 }
 
@@ -106,8 +107,8 @@ Value parseTensorFile(const std::string &path, std::span<const uint8_t> bytes, v
     const auto proto = parse<pb::OptionalProto>(path, bytes, "OptionalProto");
     const int wanted = kind == VX_OPTIONAL ? ElementIsTensor : ElementIsSequence;
     if (proto.elem_type() != 0 && proto.elem_type() != wanted) // 0: it holds none
-      throw fileError("{}: optional '{}' has an element of kind {}, want a {}", path, proto.name(), proto.elem_type(),
-                      kind == VX_OPTIONAL ? "tensor" : "sequence");
+      throw fileError("{}: optional '{}' has an element of kind {}, expected a {}", path, proto.name(),
+                      proto.elem_type(), kind == VX_OPTIONAL ? "tensor" : "sequence");
     value.isNone = kind == VX_OPTIONAL_SEQUENCE && !proto.has_sequence_value();
     if (kind == VX_OPTIONAL_SEQUENCE)
       addTensors(path, proto.sequence_value(), value.tensors);

@@ -30,7 +30,7 @@ std::vector<size_t> readSizes(const char *flag, const std::string &text) {
     size_t size = 0;
     const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), size);
     if (error != std::errc() || end != piece.data() + piece.size() || size == 0 || size > (1 << 20))
-      throw usageError("{}: want numbers from 1 to 1048576 between commas, got '{}'", flag, piece);
+      throw usageError("{}: expected numbers from 1 to 1048576 between commas, got '{}'", flag, piece);
     sizes.push_back(size);
   }
   return sizes;
@@ -54,7 +54,7 @@ void ReportOptions::addTo(CLI::App &app) {
 
 void ReportOptions::check() const {
   if (html == "-")
-    throw usageError("--html: want a file, got '-'");
+    throw usageError("--html: expected a file, got '-'");
 }
 
 void ReportOptions::addFiles(CommandFiles &files) const {

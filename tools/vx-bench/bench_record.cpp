@@ -1,6 +1,6 @@
 #include "bench_record.h"
 
-#include "bench_commit.h"
+#include "source_commit.h"
 
 #include "vx/base/printable.h"
 
@@ -71,7 +71,7 @@ static BenchRecord makeRecord(int argc, char **argv) {
   record.cores = usableCores();
   (void)::getloadavg(&record.load, 1);
   record.driver = nvidiaDriver();
-  record.commit = BenchCommit;
+  record.commit = sourceCommit();
   for (int i = 0; i < argc; ++i)
     record.command += (i ? " " : "") + quoted(i ? argv[i] : "vx-bench");
   return record;

@@ -113,7 +113,7 @@ static json readBaseline(const std::string &path) {
   const json baseline = json::parse(bytes.begin(), bytes.end(), nullptr, /*allow_exceptions=*/false);
   if (!baseline.is_object() || !baseline.contains("results") || !baseline["results"].is_array() ||
       !baseline.contains("probes") || !baseline["probes"].is_array())
-    throw fileError("{}: want a file that vx-bench --json has written", path);
+    throw fileError("{}: expected a file that vx-bench --json has written", path);
   return baseline;
 }
 
@@ -148,7 +148,7 @@ int benchEmbeddings(const char *name, int argc, char **argv) {
       request.embedder = std::make_shared<const serve::Embedder>(module, request.instance);
       for (size_t length : lengths) {
         if (length > request.embedder->info().maxTokens)
-          throw usageError("--lengths: want at most {}, which the model takes, got {}",
+          throw usageError("--lengths: expected at most {}, which the model takes, got {}",
                            request.embedder->info().maxTokens, length);
         for (size_t batch : batches) {
           request.length = length;

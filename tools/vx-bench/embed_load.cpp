@@ -63,7 +63,7 @@ uint64_t tokensOf(const json &document) {
 std::string compareVectors(const std::vector<std::vector<float>> &got, std::span<const std::vector<float>> want) {
   for (size_t i = 0; i < want.size(); ++i) {
     if (got[i].size() != want[i].size())
-      return fmt::format("text {}: want {} dimensions, got {}", i, want[i].size(), got[i].size());
+      return fmt::format("text {}: expected {} dimensions, got {}", i, want[i].size(), got[i].size());
     double square = 0, apart = 0;
     for (size_t j = 0; j < want[i].size(); ++j) {
       if (!std::isfinite(got[i][j]))
@@ -72,9 +72,10 @@ std::string compareVectors(const std::vector<std::vector<float>> &got, std::span
       apart = std::max(apart, std::fabs(double(got[i][j]) - want[i][j]));
     }
     if (const double most = VectorTolerance * std::sqrt(square); apart > most)
-      return fmt::format("text {}: want a vector that is {:.2g} from that of the text alone at the most, got one that "
-                         "is {:.2g} from it",
-                         i, most, apart);
+      return fmt::format(
+          "text {}: expected a vector that is {:.2g} from that of the text alone at the most, got one that "
+          "is {:.2g} from it",
+          i, most, apart);
   }
   return "";
 }
@@ -141,9 +142,9 @@ static ServerCase makeEmbedCase(const EmbedOptions &options, const EmbeddingRequ
   result.check = [alone, batch, length](size_t number, const HttpAnswer &answer) -> std::string {
     const json document = json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
     if (!document.is_object())
-      return fmt::format("want an object of JSON, got '{}'", answer.body.substr(0, 100));
+      return fmt::format("expected an object of JSON, got '{}'", answer.body.substr(0, 100));
     if (const uint64_t tokens = tokensOf(document); tokens != batch * length)
-      return fmt::format("want a usage of {} tokens, got {}", batch * length, tokens);
+      return fmt::format("expected a usage of {} tokens, got {}", batch * length, tokens);
     return compareVectors(vectorsOf(document, batch), std::span(*alone).subspan(number * batch, batch));
   };
   if (engine)
@@ -161,7 +162,7 @@ static ServerCase makeEmbedCase(const EmbedOptions &options, const EmbeddingRequ
 int benchEmbeddingServer(const EmbedOptions &options) {
   const std::vector<uint32_t> threads = threadCounts(options.threads);
   if (threads.size() != 1)
-    throw usageError("--threads: want one number beside --url, got '{}'", options.threads);
+    throw usageError("--threads: expected one number beside --url, got '{}'", options.threads);
   CommandFiles files;
   options.report.addFiles(files);
   checkFiles(files);

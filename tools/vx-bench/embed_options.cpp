@@ -65,7 +65,7 @@ bool parseEmbedOptions(const char *name, int argc, char **argv, EmbedOptions &op
   std::error_code error;
   const bool isFolder = options.load.url.empty() && fs::is_directory(options.model, error);
   if (!options.compare.empty() && options.peerModel.empty() && !isFolder)
-    throw usageError("--compare: want --peer-model, the ONNX model that '{}' was made of", options.model);
+    throw usageError("--compare: expected --peer-model, the ONNX model that '{}' was made of", options.model);
   if (options.peerModel.empty() && isFolder)
     for (const char *place : {"onnx/model.onnx", "model.onnx"})
       if (fs::exists(fs::path(options.model) / place, error))

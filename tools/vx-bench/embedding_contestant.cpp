@@ -65,8 +65,8 @@ std::vector<std::string> makeTexts(const CountTokens &countTokens, size_t count,
   for (size_t begin = 0; begin < count; begin += most) {
     const size_t part = std::min(most, count - begin);
     if (const size_t tokens = countTokens(std::span(texts).subspan(begin, part)); tokens != part * length)
-      throw usageError("--lengths: want {} texts of {} tokens, the model's tokenizer makes {} of them", part, length,
-                       tokens);
+      throw usageError("--lengths: expected {} texts of {} tokens, the model's tokenizer makes {} of them", part,
+                       length, tokens);
   }
   return texts;
 }

@@ -23,7 +23,7 @@ Endpoint::Endpoint(const std::string &url) {
   static constexpr std::string_view scheme = "http://";
   std::string_view rest = url;
   if (!rest.starts_with(scheme))
-    throw usageError("--url: want http://HOST:PORT, got '{}'", url);
+    throw usageError("--url: expected http://HOST:PORT, got '{}'", url);
   rest.remove_prefix(scheme.size());
   if (rest.ends_with('/'))
     rest.remove_suffix(1);
@@ -32,7 +32,7 @@ Endpoint::Endpoint(const std::string &url) {
   const bool isBracketed = rest.starts_with('[');
   const size_t end = isBracketed ? rest.find(']') : std::min(colon, rest.size());
   if (end == std::string_view::npos || rest.find('/') != std::string_view::npos)
-    throw usageError("--url: want http://HOST:PORT, got '{}'", url);
+    throw usageError("--url: expected http://HOST:PORT, got '{}'", url);
   host = isBracketed ? rest.substr(1, end - 1) : rest.substr(0, end);
   const std::string_view behind = rest.substr(isBracketed ? end + 1 : end);
   port = behind.empty() ? "80" : behind.substr(1);
@@ -40,7 +40,7 @@ Endpoint::Endpoint(const std::string &url) {
   const auto [last, error] = std::from_chars(port.data(), port.data() + port.size(), number);
   if (host.empty() || (!behind.empty() && behind[0] != ':') || error != std::errc() ||
       last != port.data() + port.size() || number == 0)
-    throw usageError("--url: want http://HOST:PORT, got '{}'", url);
+    throw usageError("--url: expected http://HOST:PORT, got '{}'", url);
 }
 
 std::string HttpAnswer::header(std::string_view name) const {
@@ -130,7 +130,7 @@ void HttpConnection::receive() {
     throw ConnectionError("the server has closed the connection");
   received.append(piece, static_cast<size_t>(size));
   if (received.size() > mostBytes)
-    throw ConnectionError(fmt::format("want an answer of {} bytes at the most, got more", mostBytes));
+    throw ConnectionError(fmt::format("expected an answer of {} bytes at the most, got more", mostBytes));
 }
 
 HttpAnswer HttpConnection::ask(std::string_view request) {
@@ -147,12 +147,13 @@ HttpAnswer HttpConnection::ask(std::string_view request) {
     if (!answer.head.starts_with("HTTP/1.1 ") ||
         std::from_chars(answer.head.data() + 9, answer.head.data() + answer.head.size(), answer.status).ec !=
             std::errc())
-      throw ConnectionError(fmt::format("want an answer of HTTP/1.1, got '{}'", answer.head.substr(0, 40)));
+      throw ConnectionError(fmt::format("expected an answer of HTTP/1.1, got '{}'", answer.head.substr(0, 40)));
     const std::string length = answer.header("content-length");
     size_t size = 0;
     const auto [last, error] = std::from_chars(length.data(), length.data() + length.size(), size);
     if (length.empty() || error != std::errc() || last != length.data() + length.size() || size > mostBytes)
-      throw ConnectionError(fmt::format("want an answer with a Content-Length up to {}, got '{}'", mostBytes, length));
+      throw ConnectionError(
+          fmt::format("expected an answer with a Content-Length up to {}, got '{}'", mostBytes, length));
     while (received.size() < size)
       receive();
     answer.body = received.substr(0, size);

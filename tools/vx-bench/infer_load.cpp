@@ -130,7 +130,7 @@ public:
     for (const Argument &input : inputs)
       if (input.shape.empty() ||
           std::any_of(input.shape.begin() + 1, input.shape.end(), [](int64_t d) { return d < 1; }))
-        throw usageError("input '{}' of model '{}': want a shape of which the first size alone is open, got [{}]",
+        throw usageError("input '{}' of model '{}': expected a shape of which the first size alone is open, got [{}]",
                          input.name, options.model, fmt::join(input.shape, ","));
   }
 
@@ -144,7 +144,7 @@ public:
         throw usageError("input '{}' of model '{}': no random numbers of the type '{}'", input.name, options.model,
                          input.type);
       if (input.shape[0] >= 0 && input.shape[0] != static_cast<int64_t>(rows))
-        throw usageError("--batch-sizes: want {}, which input '{}' has, got {}", input.shape[0], input.name, rows);
+        throw usageError("--batch-sizes: expected {}, which input '{}' has, got {}", input.shape[0], input.name, rows);
       std::vector<int64_t> shape = input.shape;
       shape[0] = static_cast<int64_t>(rows);
       json entry = {{"name", input.name}, {"datatype", input.type}, {"shape", shape}};
@@ -199,7 +199,7 @@ public:
                                   /*allow_exceptions=*/false);
     const auto list = head.is_object() ? head.find("outputs") : head.end();
     if (!head.is_object() || list == head.end() || !list->is_array())
-      throw ConnectionError(fmt::format("want an answer with outputs, got '{}'", answer.body.substr(0, 100)));
+      throw ConnectionError(fmt::format("expected an answer with outputs, got '{}'", answer.body.substr(0, 100)));
     std::string_view rest = std::string_view(answer.body).substr(length);
     std::vector<Output> outputs;
     for (const json &entry : *list) {
@@ -237,11 +237,11 @@ private:
 // What is wrong with outputs beside those of the same request by itself; empty: nothing.
 static std::string compareOutputs(const std::vector<Output> &got, const std::vector<Output> &want) {
   if (got.size() != want.size())
-    return fmt::format("want {} outputs, got {}", want.size(), got.size());
+    return fmt::format("expected {} outputs, got {}", want.size(), got.size());
   for (size_t i = 0; i < want.size(); ++i) {
     const std::vector<double> &mine = want[i].numbers, &others = got[i].numbers;
     if (others.size() != mine.size() || got[i].bytes != want[i].bytes)
-      return fmt::format("output {}: want the {} elements of the request by itself, got {} of which some differ", i,
+      return fmt::format("output {}: expected the {} elements of the request by itself, got {} of which some differ", i,
                          mine.size(), others.size());
     double greatest = 0, apart = 0;
     for (size_t j = 0; j < mine.size(); ++j) {
@@ -250,9 +250,10 @@ static std::string compareOutputs(const std::vector<Output> &got, const std::vec
       apart = std::max(apart, isSame ? 0 : std::fabs(others[j] - mine[j]));
     }
     if (!(apart <= OutputTolerance * greatest))
-      return fmt::format("output {}: want numbers that are {:.2g} from those of the request by itself at the most, got "
-                         "one that is {:.2g} from it",
-                         i, OutputTolerance * greatest, apart);
+      return fmt::format(
+          "output {}: expected numbers that are {:.2g} from those of the request by itself at the most, got "
+          "one that is {:.2g} from it",
+          i, OutputTolerance * greatest, apart);
   }
   return "";
 }
@@ -299,7 +300,7 @@ int benchInference(const char *name, int argc, char **argv) {
     return 0;
   const std::vector<uint32_t> threads = threadCounts(options.threads);
   if (threads.size() != 1)
-    throw usageError("--threads: want one number, got '{}'", options.threads);
+    throw usageError("--threads: expected one number, got '{}'", options.threads);
   CommandFiles files;
   options.report.addFiles(files);
   checkFiles(files);

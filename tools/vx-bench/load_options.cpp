@@ -55,10 +55,10 @@ void LoadOptions::check(const CLI::App &app) const {
     if (url.empty() && (group == "Server" || group == "Gates"))
       throw usageError("{} goes with --url", name);
     if (!url.empty() && std::find(without.begin(), without.end(), name) != without.end())
-      throw usageError("{}: want none beside --url", name);
+      throw usageError("{}: expected none beside --url", name);
   }
   if (!url.empty() && engine.empty() && (leastRatio || mostOwnCpu))
-    throw usageError("{}: want --engine, which the server is compared with",
+    throw usageError("{}: expected --engine, which the server is compared with",
                      leastRatio ? "--least-ratio" : "--most-own-cpu");
 }
 
@@ -72,7 +72,7 @@ std::string LoadOptions::key() const {
     key = variable;
   }
   if (key.find_first_of("\r\n") != std::string::npos)
-    throw fileError("{}: want a key on one line", keyFile.empty() ? "VX_API_KEY" : keyFile);
+    throw fileError("{}: expected a key on one line", keyFile.empty() ? "VX_API_KEY" : keyFile);
   return key;
 }
 

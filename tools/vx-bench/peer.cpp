@@ -130,7 +130,7 @@ void ScriptProcess::ask(const json &request, F &&read) {
       throw fileError("peer '{}': {}", name, error);
     read(reply);
   } catch (const json::exception &) {
-    throw workError("peer '{}': want an answer in JSON as scripts/bench-peer gives it, got '{}'", name,
+    throw workError("peer '{}': expected an answer in JSON as scripts/bench-peer gives it, got '{}'", name,
                     answer.substr(0, answer.find('\n')));
   }
 }

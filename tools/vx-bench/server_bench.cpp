@@ -258,17 +258,17 @@ static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptio
     if (result.load.failed() > 0)
       judge(result, false, fmt::format("{} requests have failed: {}", result.load.failed(), result.load.firstFailure));
     else if (result.load.requests < 1)
-      judge(result, false, fmt::format("want an answer in {} s, got none", result.load.seconds));
+      judge(result, false, fmt::format("expected an answer in {} s, got none", result.load.seconds));
     if (options.leastRatio)
       judge(result, ratio && *ratio >= *options.leastRatio,
-            fmt::format("want {} of the engine's rate, got {}", *options.leastRatio, known(ratio)));
+            fmt::format("expected {} of the engine's rate, got {}", *options.leastRatio, known(ratio)));
     if (options.mostOwnCpu)
       judge(result, result.ownCpu && *result.ownCpu <= *options.mostOwnCpu,
-            fmt::format("want {} us of CPU a request beside the engine, got {}", *options.mostOwnCpu,
+            fmt::format("expected {} us of CPU a request beside the engine, got {}", *options.mostOwnCpu,
                         known(result.ownCpu)));
     if (options.mostGrowth)
       judge(result, result.growth && *result.growth <= static_cast<double>(*parseByteCount(*options.mostGrowth)),
-            fmt::format("want memory that grows by {} at the most, got {}", *options.mostGrowth,
+            fmt::format("expected memory that grows by {} at the most, got {}", *options.mostGrowth,
                         result.growth ? fmt::format("{:.2f} MiB", *result.growth / (1 << 20)) : known(result.growth)));
   }
   return holds;
@@ -289,7 +289,7 @@ nlohmann::json askJson(HttpConnection &connection, const std::string &request) {
       throw workError("the server answers with status {}: {}", answer.status, answer.body.substr(0, 500));
     nlohmann::json document = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
     if (document.is_discarded())
-      throw workError("want an answer of JSON, got '{}'", answer.body.substr(0, 100));
+      throw workError("expected an answer of JSON, got '{}'", answer.body.substr(0, 100));
     return document;
   } catch (const ConnectionError &error) {
     throw workError("{}", error.what());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <memory>
+#include <optional>
 #include <thread>
 
 namespace vx::tools {

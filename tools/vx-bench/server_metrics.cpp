@@ -1,5 +1,6 @@
 #include "server_metrics.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace vx::tools {

@@ -19,13 +19,13 @@ std::vector<uint32_t> threadCounts(const std::string &text) {
     uint32_t count = 0;
     const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), count);
     if (error != std::errc() || end != piece.data() + piece.size())
-      throw usageError("--threads: want a number of 0 or more, got '{}'", piece);
+      throw usageError("--threads: expected a number of 0 or more, got '{}'", piece);
     if (std::find(counts.begin(), counts.end(), count) != counts.end())
-      throw usageError("--threads: want each number once, got {} again in '{}'", count, text);
+      throw usageError("--threads: expected each number once, got {} again in '{}'", count, text);
     counts.push_back(count);
   }
   if (counts.empty())
-    throw usageError("--threads: want a number, got '{}'", text);
+    throw usageError("--threads: expected a number, got '{}'", text);
   return counts;
 }
 

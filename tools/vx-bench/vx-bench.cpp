@@ -114,10 +114,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return false;
   if (options.modules.empty())
-    throw usageError("want a module file; see --help");
+    throw usageError("expected a module file; see --help");
   options.report.check();
   if (options.train && (!options.function.empty() || options.alias))
-    throw usageError("--train: want no {} beside it", !options.function.empty() ? "--function" : "--alias");
+    throw usageError("--train: expected no {} beside it", !options.function.empty() ? "--function" : "--alias");
   if (options.resident && options.transfers)
     throw usageError("--resident: expected no --transfers beside it");
   if (options.batchSize && !options.train)
@@ -127,12 +127,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       if (const std::string problem = oneOf({"onnxruntime", "pytorch", "pytorch-compile"})(peer); !problem.empty())
         throw usageError("--peer: {}", problem);
       if (options.train && peer == "onnxruntime")
-        throw usageError("--train: want a --peer that trains, pytorch or pytorch-compile, got '{}'", peer);
+        throw usageError("--train: expected a --peer that trains, pytorch or pytorch-compile, got '{}'", peer);
     }
   if (options.peer.empty() && !(options.peerModels.empty() && options.peerScript.empty()))
     throw usageError("--peer-model and --peer-script go with --peer");
   if (!options.peerModels.empty() && options.peerModels.size() != options.modules.size())
-    throw usageError("--peer-model: want one for each of the {} modules, got {}", options.modules.size(),
+    throw usageError("--peer-model: expected one for each of the {} modules, got {}", options.modules.size(),
                      options.peerModels.size());
   return true;
 }
@@ -142,13 +142,13 @@ static std::vector<std::string> trainingFunctions(const Options &options, const 
   const vx::Module module = loadModule(path);
   const vx_training_info *training = module.training();
   if (!training || !training->train_step || training->input_count == 0)
-    throw usageError("--train: '{}' has no training step; want a module that was compiled with --train", path);
+    throw usageError("--train: '{}' has no training step; expected a module that was compiled with --train", path);
   const vx_argument_info &data = training->train_step->inputs[training->inputs[0]];
   if (options.batchSize) {
     if (data.rank == 0)
       throw usageError("--batch-size: input '{}' of '{}' has no rows", data.name, path);
     if (data.dims[0].size >= 0 && data.dims[0].size != options.batchSize)
-      throw usageError("--batch-size: want {}, which '{}' is compiled for, got {}", data.dims[0].size, path,
+      throw usageError("--batch-size: expected {}, which '{}' is compiled for, got {}", data.dims[0].size, path,
                        options.batchSize);
     if (data.dims[0].size < 0)
       dims[data.dims[0].expression] = options.batchSize;
@@ -196,7 +196,7 @@ static std::vector<ModuleFile> compileModels(const char *tool, Options &options)
     for (const std::string &module : options.modules)
       options.peerModels.push_back(fs::path(module).replace_extension(".onnx").string());
   if (options.train)
-    throw usageError("--train: want modules that were compiled with --train, got '{}'",
+    throw usageError("--train: expected modules that were compiled with --train, got '{}'",
                      *std::find_if(options.modules.begin(), options.modules.end(), isModelFile));
   for (std::string &module : options.modules)
     if (isModelFile(module)) {

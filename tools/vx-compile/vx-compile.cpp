@@ -1,10 +1,11 @@
 // vx-compile: a model in, a module file out. A main() over libvx_compiler.
+#include "best_target.h"
 #include "command_line.h"
 #include "file_checks.h"
-#include "kernel_cache_folder.h"
 #include "memory_failure.h"
 #include "output_file.h"
 
+#include "vx/base/cache_folder.h"
 #include "vx/compiler/vxc.h"
 #include "vx/runtime/vx.h"
 #include "vx/serve/embedder.hpp"
@@ -23,7 +24,8 @@ using namespace vx::tools;
 
 static constexpr const char *Examples = R"(
 Examples:
-  Model:    vx-compile model.onnx --target=cpu,vulkan -o model.vxm
+  Model:    vx-compile model.onnx
+            vx-compile model.onnx --target=cpu,vulkan -o model.vxm
             vx-compile model.onnx --target=cpu --weights=external
             vx-compile model.onnx --target=cpu --strict
             vx-compile all-MiniLM-L6-v2 --target=cpu -o minilm.vxm
@@ -150,7 +152,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                "and not a warning or a note")
       ->group("Model");
 
-  app.add_option("--target", options.targets, "Targets, of " + joinWords(built, "and"))->group("Targets");
+  app.add_option("--target", options.targets,
+                 "Targets, of " + joinWords(built, "and") + "; by default the best device of this machine, and cpu")
+      ->group("Targets");
   for (const std::string &target : built)
     app.add_option("--" + target, options.variants[target], "Variants of target " + target + ", best first")
         ->group("Targets");
@@ -232,22 +236,27 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     return false;
 
   if (options.model.empty())
-    throw usageError("want a model file; see --help");
+    throw usageError("expected a model file, got none; see --help");
   if (isStandardOutput(options.output) && options.stopAfter.empty() && !options.check)
-    throw usageError("--output: '-' prints the text of --stop-after; a module wants a file, got '{}'", options.output);
+    throw usageError("--output: expected a file for a module, got '{}'; '-' prints the text of --stop-after",
+                     options.output);
   if (app.count("--report") > 0 && options.report.empty())
     options.report = "text";
   if (options.cache.empty() && !options.noCache)
-    options.cache = defaultKernelCache();
+    options.cache = vx::defaultCacheFolder();
   for (const auto &[name, value] : {std::pair("--clip-norm", options.clipNorm), {"--clip-value", options.clipValue}})
     if (app.count(name) > 0 && !(value > 0))
-      throw usageError("{}: want a number above 0, got {}", name, value);
+      throw usageError("{}: expected a number above 0, got {}", name, value);
+  if (options.targets.empty()) {
+    options.targets = defaultTargets(built);
+    printMessage("{}: note: compiling for this machine: --target={}\n", name, options.targets);
+  }
   const std::vector<std::string> chosen = splitList(options.targets);
   for (const auto &[target, list] : options.variants) {
     if (list.empty())
       continue;
     if (std::find(chosen.begin(), chosen.end(), target) == chosen.end())
-      throw usageError("--{}: want '{}' among the targets, got --target={}", target, target, options.targets);
+      throw usageError("--{}: expected '{}' among the targets, got --target={}", target, target, options.targets);
   }
   return true;
 }
@@ -267,7 +276,7 @@ static std::string defaultOutput(const std::string &model) {
 static int64_t memoryOption(const std::string &text) {
   const uint64_t bytes = *parseByteCount(text);
   if (bytes == 0 || bytes > INT64_MAX)
-    throw usageError("--memory: want a number of bytes of 1 or more, got '{}'", text);
+    throw usageError("--memory: expected a number of bytes of 1 or more, got '{}'", text);
   return static_cast<int64_t>(bytes);
 }
 

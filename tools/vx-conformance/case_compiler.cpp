@@ -11,7 +11,7 @@ namespace vx::tools {
 
 std::vector<std::string> compilerTargets() { return splitList(vxc_targets()); }
 
-std::string compilerVersion() { return vxc_version(); }
+std::string compilerVersion() { return std::string(vxc_version()) + "\n"; }
 
 std::string compilerFile() {
   Dl_info compiler;

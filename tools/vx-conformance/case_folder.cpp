@@ -87,7 +87,7 @@ std::vector<CaseFolder> findCases(const std::vector<std::string> &folders) {
     const size_t before = cases.size();
     addCases(folder, wholePath(folder).filename().string(), cases);
     if (cases.size() == before)
-      throw fileError("'{}' has no case: want a folder with model.onnx and {}0", folder, SetPrefix);
+      throw fileError("'{}' has no case: expected a folder with model.onnx and {}0", folder, SetPrefix);
   }
   std::sort(cases.begin(), cases.end(), [](const CaseFolder &a, const CaseFolder &b) {
     return std::tie(a.name, a.path) < std::tie(b.name, b.path);

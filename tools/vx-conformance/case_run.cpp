@@ -89,7 +89,7 @@ static std::optional<Stopped> runSet(vx::Call &call, const vx_function_info &fun
 
 namespace {
 
-// Of a case, for all of its targets: looked for when the first one has passed at the sizes of the files.
+// Of a case, for all of its targets: looked for when the first one gives the outputs of the files.
 class SharedSecondSizes {
 public:
   SharedSecondSizes(const CaseRequest &request, const std::string &model, const CaseData &data,
@@ -105,17 +105,23 @@ public:
 private:
   SecondSizes find() const {
     const CaseData::Set &set = data.sets().front();
-    if (request.mode == Mode::Static || request.mode == Mode::Symbolic)
-      return {SecondSizesResult::Untried};
     if (request.isPacked)
-      return unpackSecondSizes(request.folder, request.mode, data, set);
+      return unpackSecondSizes(request.folder, request.mode, data);
+    const bool hasOthers = request.mode == Mode::Dynamic || request.mode == Mode::Constant;
+    auto none = [&](SecondSizesResult result, const std::string &message) {
+      return hasOthers ? SecondSizes{result, message} : SecondSizes{SecondSizesResult::Untried};
+    };
     if (expected.areRandom(set))
-      return {SecondSizesResult::Random, "an op draws numbers"};
+      return none(SecondSizesResult::Random, "an op draws numbers");
     std::string problem;
     const std::unique_ptr<ReferenceModel> reference = importReference(model, request.folder.dataFolder(), problem);
     if (!reference)
-      return {SecondSizesResult::Unknown, problem};
-    return findSecondSizes(data, request.mode, set, *reference, /*withOthers=*/request.packInto.empty());
+      return none(SecondSizesResult::Unknown, problem);
+    SecondSizes second =
+        hasOthers ? findSecondSizes(data, request.mode, set, *reference, /*withOthers=*/request.packInto.empty())
+                  : SecondSizes{SecondSizesResult::Untried};
+    second.own = callOwnSizes(data, request.mode, *reference);
+    return second;
   }
 
   const CaseRequest &request;
@@ -127,8 +133,19 @@ private:
 
 } // namespace
 
-// Each call gives what the reference evaluator gives, and is refused where that refuses the sizes. Checks of the module
-// may refuse more: an op may want a size that is not 0 where the evaluator finds nothing to do.
+// The outputs at the sizes of the files are those of the reference evaluator, which has all their digits.
+static std::optional<Stopped> compareOwn(const SizedCall &own, const Outputs &outputs) {
+  if (!own.refusal.empty())
+    return Stopped{Outcome::Wrong,
+                   fmt::format("the call is done, and the reference evaluator refuses it: {}", own.refusal)};
+  if (std::optional<std::string> difference = outputsDifference(own, outputs))
+    return Stopped{Outcome::Wrong, fmt::format("beside the reference evaluator: {}", *difference)};
+  return std::nullopt;
+}
+
+// Each call gives what the reference evaluator gives, and is refused where that refuses the sizes. Beside the second
+// sizes, checks of the module may refuse more: an op may need a size that is not 0 where the evaluator finds nothing to
+// do.
 static std::optional<Stopped> runSecond(vx::Call &call, const vx_function_info &function, const SecondSizes &second,
                                         SecondSizesOutcome &outcome) {
   outcome.result = second.result;
@@ -151,11 +168,11 @@ static std::optional<Stopped> runSecond(vx::Call &call, const vx_function_info &
       const bool isTaken = sized.refusal.empty(); // by the evaluator
       if (error.code() != VX_INVALID_ARGUMENT && (isTaken || error.code() != VX_FAULT))
         return Stopped{Outcome::RunFailure, place + error.what()};
+      if (isTaken && isSecond)
+        return Stopped{Outcome::RunFailure,
+                       fmt::format("{}the reference evaluator computes the call, and the module refuses it: {}", place,
+                                   error.what())};
       ++(isTaken ? outcome.refusedByModule : outcome.refused);
-      if (isTaken && isSecond) {
-        outcome.result = SecondSizesResult::Refused;
-        outcome.message += fmt::format(": {}", error.what());
-      }
     }
   }
   return std::nullopt;
@@ -195,19 +212,23 @@ static std::optional<Stopped> runOn(TargetOutcome &outcome, const CompiledCase &
   latest[outcome.target] = std::make_unique<LatestUse>(compiled, instance);
   const vx_function_info &function = findFunction(module, "");
   vx::Call call(instance, function);
-  for (const CaseData::Set &set : data.sets()) {
+  for (size_t i = 0; i < countSets(data, mode); ++i) {
+    const CaseData::Set &set = data.sets()[i];
     std::optional<Stopped> stopped;
-    if (Outputs outputs; expected.areDrawn())
+    Outputs outputs;
+    if (expected.areDrawn())
       stopped = runDraws({vx::Instance(module, options), vx::Instance(module, options)}, function, data, set, expected);
     else
       stopped = runSet(call, function, set, expected, outputs);
+    if (!stopped && i < secondSizes.get().own.size()) {
+      stopped = compareOwn(secondSizes.get().own[i], outputs);
+      ++outcome.second.comparedOwn;
+    }
     if (stopped) {
       if (data.sets().size() > 1)
         stopped->message = set.name + ": " + stopped->message;
       return stopped;
     }
-    if (mode == Mode::Constant) // the constants are those of the first set
-      break;
   }
   outcome.second.isPacked = isPacked;
   return runSecond(call, function, secondSizes.get(), outcome.second);
@@ -232,7 +253,8 @@ static void finish(const CaseRequest &request, const std::vector<std::string> &t
     if (!request.packInto.empty()) {
       packCompiled(request.packInto, request.folder.name, request.mode, target, compiled);
       outcome.outcome = Outcome::Compiled;
-      if (compiled.result == CompiledCase::Result::Done && secondSizes.get().result != SecondSizesResult::Untried)
+      if (compiled.result == CompiledCase::Result::Done &&
+          (secondSizes.get().result != SecondSizesResult::Untried || !secondSizes.get().own.empty()))
         packSecondSizes(request.packInto, request.folder.name, request.mode, secondSizes.get());
     }
     if (compiled.result != CompiledCase::Result::Done)

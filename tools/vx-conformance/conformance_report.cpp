@@ -29,6 +29,7 @@ void ConformanceReport::add(CaseResult result) {
   calls.compared += second.compared;
   calls.refused += second.refused;
   calls.refusedByModule += second.refusedByModule;
+  calls.comparedOwn += second.comparedOwn;
   results.push_back(std::move(result));
 }
 
@@ -112,6 +113,13 @@ std::string ConformanceReport::countsText() const {
   return text + " on " + joinWords(targets, "and");
 }
 
+std::string ConformanceReport::ownCountsText() const {
+  if (calls.comparedOwn == 0)
+    return "";
+  return fmt::format("calls at the sizes of the files: {} compared with the reference evaluator too\n",
+                     calls.comparedOwn);
+}
+
 // Nothing where none were looked for.
 std::string ConformanceReport::secondCountsText() const {
   static constexpr std::pair<SecondSizesResult, std::string_view> titles[] = {
@@ -135,7 +143,7 @@ std::string ConformanceReport::text() const {
     text += vx::printableLine(refusal) + "\n";
   for (const std::string &failure : failures)
     text += "FAILED " + vx::printableLine(failure) + "\n";
-  return text + countsText() + "\n" + secondCountsText();
+  return text + countsText() + "\n" + ownCountsText() + secondCountsText();
 }
 
 Json ConformanceReport::json() const {
@@ -143,6 +151,7 @@ Json ConformanceReport::json() const {
   Json &numbers = document["counts"] = Json::object();
   for (size_t i = 0; i < OutcomeCount; ++i)
     numbers[std::string(OutcomeNames[i])] = counts[i];
+  document["compared_with_evaluator"] = calls.comparedOwn;
   if (count(SecondSizesResult::Untried) < results.size()) {
     Json &second = document["second_sizes"] = Json::object();
     for (size_t i = 1; i < secondCounts.size(); ++i)

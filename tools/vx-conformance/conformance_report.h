@@ -46,14 +46,15 @@ public:
   // Done where nothing failed, Failed, or BadInput where nothing but files did.
   ExitCode exitCode() const;
 
-  // A line for each failure, and with no list for each refusal; the counts at the end, and those of second sizes where
-  // some were looked for.
+  // A line for each failure, and with no list for each refusal; the counts at the end, and those of calls that the
+  // reference evaluator computes, where there are such.
   std::string text() const;
   nlohmann::ordered_json json() const;
   size_t failureCount() const { return failures.size(); }
 
 private:
   std::string countsText() const;
+  std::string ownCountsText() const;
   std::string secondCountsText() const;
 
   std::vector<CaseResult> results;

@@ -35,7 +35,7 @@ std::vector<CaseResult> Journal::open(const std::string &name) {
       try {
         results.push_back(readResult(Json::parse(line)));
       } catch (const std::exception &) {
-        throw fileError("{}:{}: want a line of --journal, got '{}'", path, results.size() + 1, line.substr(0, 80));
+        throw fileError("{}:{}: expected a line of --journal, got '{}'", path, results.size() + 1, line.substr(0, 80));
       }
     }
   }

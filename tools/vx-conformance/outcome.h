@@ -58,7 +58,8 @@ struct SecondSizesOutcome {
   std::string message = {}; // the sizes, or why there are none
   // Calls at them and at others: compared, refused by the reference evaluator and the module, and by the module alone.
   size_t compared = 0, refused = 0, refusedByModule = 0;
-  bool isPacked = false; // a pack has the second sizes, and no others
+  bool isPacked = false;  // a pack has the second sizes, and no others
+  size_t comparedOwn = 0; // calls at the sizes of the files whose outputs are compared with the evaluator's too
 };
 
 // The value of an enumeration by one of the tables above; nothing for another name.

@@ -147,7 +147,7 @@ std::optional<std::string> dropoutDifference(const Value &got, const Value &want
   if (std::optional<std::string> difference = typeDifference(got, want))
     return difference;
   if (got.kind != VX_TENSOR || want.tensors.front().dims != input.dims)
-    return fmt::format("want the sizes of the input, {}", typeText(input.type, input.dims));
+    return fmt::format("expected the sizes of the input, {}", typeText(input.type, input.dims));
   const Tensor &result = got.tensors.front();
   const double count = static_cast<double>(sizeOf(result));
   const bool isWide = result.type == VX_F32 || result.type == VX_F64;

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace vx::tools {
@@ -40,7 +41,7 @@ static void packModel(const CaseFolder &model, const fs::path &packed) {
 void packCases(const std::vector<CaseFolder> &cases, const std::string &folder) try {
   fs::create_directories(folder);
   if (!fs::is_empty(folder))
-    throw usageError("--compile-only: want a new or empty folder, got '{}', which has files", folder);
+    throw usageError("--compile-only: expected a new or empty folder, got '{}', which has files", folder);
   for (const CaseFolder &one : cases) {
     const fs::path packed = fs::path(folder) / one.name;
     fs::create_directory(packed);
@@ -73,8 +74,22 @@ static std::string secondFolder(const std::string &folder, Mode mode) {
   return fmt::format("{}/{}{}", folder, modeName(mode), SecondSuffix);
 }
 
-static std::string secondOutput(const std::string &second, size_t number) {
-  return fmt::format("{}/output_{}.pb", second, number);
+// Writes outputs to PREFIX_K.pb, and gives their names and kinds.
+static Json packOutputs(const ReferenceModel::Values &outputs, const std::string &prefix) {
+  Json list = Json::array();
+  for (const auto &[output, value] : outputs) {
+    writeFile(fmt::format("{}_{}.pb", prefix, list.size()), formatTensorFile(output, value));
+    list.push_back({{"name", output}, {"kind", static_cast<int>(value.kind)}});
+  }
+  return list;
+}
+
+static ReferenceModel::Values unpackOutputs(const Json &list, const std::string &prefix) {
+  ReferenceModel::Values outputs;
+  for (size_t i = 0; i < list.size(); ++i)
+    outputs.emplace(list[i].at("name"),
+                    readTensorFile(fmt::format("{}_{}.pb", prefix, i), static_cast<vx_value_kind>(list[i].at("kind"))));
+  return outputs;
 }
 
 void packSecondSizes(const std::string &folder, const std::string &name, Mode mode, const SecondSizes &second) {
@@ -90,16 +105,17 @@ void packSecondSizes(const std::string &folder, const std::string &name, Mode mo
     for (const auto &[input, value] : call.inputs)
       if (value.kind == VX_TENSOR)
         json["inputs"][input] = value.tensors.front().dims;
-    json["outputs"] = Json::array();
-    for (const auto &[output, value] : call.outputs) {
-      writeFile(secondOutput(packed, json["outputs"].size()), formatTensorFile(output, value));
-      json["outputs"].push_back({{"name", output}, {"kind", static_cast<int>(value.kind)}});
-    }
+    json["outputs"] = packOutputs(call.outputs, packed + "/output");
   }
+  json["own"] = Json::array();
+  for (const SizedCall &call : second.own)
+    json["own"].push_back(
+        {{"refusal", call.refusal},
+         {"outputs", packOutputs(call.outputs, fmt::format("{}/own_{}", packed, json["own"].size()))}});
   writeFile(packed + "/call.json", json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-SecondSizes unpackSecondSizes(const CaseFolder &folder, Mode mode, const CaseData &data, const CaseData::Set &set) try {
+SecondSizes unpackSecondSizes(const CaseFolder &folder, Mode mode, const CaseData &data) try {
   const std::string packed = secondFolder(folder.path, mode), file = packed + "/call.json";
   if (!fs::exists(file))
     return {SecondSizesResult::Untried};
@@ -107,23 +123,18 @@ SecondSizes unpackSecondSizes(const CaseFolder &folder, Mode mode, const CaseDat
   const Json json = Json::parse(bytes.begin(), bytes.end());
   SecondSizes second{valueOf<SecondSizesResult>(SecondSizesNames, json.at("result").get<std::string>()).value(),
                      json.at("message")};
+  const Json &own = json.at("own");
+  for (size_t i = 0; i < std::min(own.size(), data.sets().size()); ++i)
+    second.own.push_back({"", inputsOf(data, data.sets()[i]),
+                          unpackOutputs(own[i].at("outputs"), fmt::format("{}/own_{}", packed, i)),
+                          own[i].at("refusal")});
   if (!json.contains("sizes"))
     return second;
-  SizedCall call{json.at("sizes"), {}, {}, json.at("refusal")};
-  for (const onnx::ValueInfoProto &input : data.graph().input()) {
-    std::optional<Value> value = set.input(input.name(), CaseData::kindOf(input));
-    if (!value)
-      continue;
-    if (const auto dims = json.at("inputs").find(input.name()); dims != json.at("inputs").end())
-      if (Tensor &tensor = value->tensors.front(); tensor.dims != dims->get<std::vector<int64_t>>())
-        tensor = resized(tensor, *dims);
-    call.inputs.emplace(input.name(), std::move(*value));
-  }
-  for (size_t i = 0; i < json.at("outputs").size(); ++i) {
-    const Json &output = json["outputs"][i];
-    call.outputs.emplace(output.at("name"),
-                         readTensorFile(secondOutput(packed, i), static_cast<vx_value_kind>(output.at("kind"))));
-  }
+  SizedCall call{json.at("sizes"), inputsOf(data, data.sets().front()),
+                 unpackOutputs(json.at("outputs"), packed + "/output"), json.at("refusal")};
+  for (const auto &[input, dims] : json.at("inputs").items())
+    if (Tensor &tensor = call.inputs.at(input).tensors.front(); tensor.dims != dims.get<std::vector<int64_t>>())
+      tensor = resized(tensor, dims);
   second.calls.push_back(std::move(call));
   return second;
 } catch (const Json::exception &error) {
@@ -139,11 +150,14 @@ uint64_t packedHash(const CaseFolder &folder, Mode mode, const std::string &targ
   const std::string module = fileOf(folder.path, mode, target, "vxm");
   std::vector<uint8_t> bytes = readFile(fs::exists(module) ? module : fileOf(folder.path, mode, target, "unsupported"));
   const std::string second = secondFolder(folder.path, mode);
-  std::vector<std::string> files = {second + "/call.json"};
-  for (size_t i = 0; fs::exists(files.back()); ++i) {
-    const std::vector<uint8_t> more = readFile(files.back());
+  std::vector<std::string> files;
+  if (fs::exists(second))
+    for (const fs::directory_entry &entry : fs::directory_iterator(second))
+      files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  for (const std::string &file : files) {
+    const std::vector<uint8_t> more = readFile(file);
     bytes.insert(bytes.end(), more.begin(), more.end());
-    files.push_back(secondOutput(second, i));
   }
   return vx_hash64(bytes.data(), bytes.size());
 }

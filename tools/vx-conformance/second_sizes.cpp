@@ -38,6 +38,36 @@ Tensor resized(const Tensor &tensor, const std::vector<int64_t> &dims) {
   return result;
 }
 
+size_t countSets(const CaseData &data, Mode mode) { return mode == Mode::Constant ? 1 : data.sets().size(); }
+
+ReferenceModel::Values inputsOf(const CaseData &data, const CaseData::Set &set) {
+  ReferenceModel::Values inputs;
+  for (const onnx::ValueInfoProto &input : data.graph().input())
+    if (std::optional<Value> value = set.input(input.name(), CaseData::kindOf(input)))
+      inputs.emplace(input.name(), std::move(*value));
+  return inputs;
+}
+
+static uint64_t countElements(const ReferenceModel::Values &values) {
+  uint64_t count = 0;
+  for (const auto &[name, value] : values)
+    for (const Tensor &tensor : value.tensors)
+      count += elementCount(tensor.type, tensor.dims).value_or(0);
+  return count;
+}
+
+std::vector<SizedCall> callOwnSizes(const CaseData &data, Mode mode, ReferenceModel &reference) {
+  std::vector<SizedCall> calls;
+  for (size_t i = 0; i < countSets(data, mode); ++i) {
+    SizedCall call{"", inputsOf(data, data.sets()[i]), {}, ""};
+    if (countElements(call.inputs) > MostElements)
+      return {};
+    (void)reference.call(call.inputs, call.outputs, call.refusal);
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
 namespace {
 
 // The sizes of a case that are symbols, and what the model makes of others in their places.
@@ -45,10 +75,8 @@ class Sizes {
 public:
   using List = std::vector<int64_t>; // of all symbols
 
-  Sizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference) : reference(reference) {
-    for (const onnx::ValueInfoProto &input : data.graph().input())
-      if (std::optional<Value> value = set.input(input.name(), CaseData::kindOf(input)))
-        given.emplace(input.name(), std::move(*value));
+  Sizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference)
+      : reference(reference), given(inputsOf(data, set)) {
     for (CaseData::Symbol &symbol : data.symbols(mode)) {
       const auto value = given.find(symbol.input);
       if (value == given.end()) // the model has a default
@@ -61,13 +89,7 @@ public:
   const List &ofFiles() const { return own; }
   const std::string &inputOf(size_t symbol) const { return symbols[symbol].input; }
 
-  uint64_t elements() const {
-    uint64_t count = 0;
-    for (const auto &[name, value] : given)
-      for (const Tensor &tensor : value.tensors)
-        count += elementCount(tensor.type, tensor.dims).value();
-    return count;
-  }
+  uint64_t elements() const { return countElements(given); }
 
   SizedCall call(const List &sizes) const {
     SizedCall made{"", given, {}, ""};
@@ -89,7 +111,7 @@ public:
 
 private:
   ReferenceModel &reference;
-  ReferenceModel::Values given;
+  const ReferenceModel::Values given;
   std::vector<CaseData::Symbol> symbols;
   List own;
 };
@@ -221,10 +243,7 @@ SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set
 }
 
 std::optional<std::string> outputsDifference(const SizedCall &call, const std::map<std::string, Value> &got) {
-  uint64_t given = 0;
-  for (const auto &[name, value] : call.inputs)
-    for (const Tensor &tensor : value.tensors)
-      given += elementCount(tensor.type, tensor.dims).value_or(0);
+  const uint64_t given = countElements(call.inputs);
   for (const auto &[name, value] : call.outputs) {
     const auto found = got.find(name);
     if (found == got.end())

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <fnmatch.h>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
 
 using namespace vx::tools;
@@ -28,10 +29,10 @@ using Clock = std::chrono::steady_clock;
 
 static constexpr const char *Examples = R"(
 Examples:
-  Cases:    vx-conformance onnx/backend/test/data/node --target=cpu,vulkan --mode=static,dynamic,constant
-            vx-conformance onnx/backend/test/data/node --target=cpu --filter 'reduce_*,argm*'
-            vx-conformance onnx/backend/test/data/node --target=vulkan --part=0/8
-            vx-conformance onnx/backend/test/data/light --target=cpu --filter '!*vgg19'
+  Cases:    vx-conformance cases/node --target=cpu,vulkan --mode=static,dynamic,constant
+            vx-conformance cases/node --target=cpu --filter 'reduce_*,argm*'
+            vx-conformance cases/node --target=vulkan --part=0/8
+            vx-conformance cases/light --target=cpu --filter '!*vgg19'
   Targets:  vx-conformance cases --target=cpu --cpu=x86-64-v3
   Work:     vx-conformance cases --target=cpu --jobs 4 --timeout=10
   Machines: vx-conformance cases --target=cuda --compile-only packed
@@ -94,7 +95,7 @@ static void parsePart(Options &options) {
   if (std::sscanf(options.part.c_str(), "%zu/%zu%n", &options.partNumber, &options.partCount, &end) != 2 ||
       static_cast<size_t>(end) != options.part.size() ||
       options.part.find_first_not_of("0123456789/") != std::string::npos || options.partNumber >= options.partCount)
-    throw usageError("--part: want K/N with K from 0 to N - 1, got '{}'", options.part);
+    throw usageError("--part: expected K/N with K from 0 to N - 1, got '{}'", options.part);
 }
 
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
@@ -113,8 +114,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Cases");
   app.add_flag(
          "--turns", options.turns,
-         "A case that is expected to pass in several modes runs in one of static and dynamic on GPUs, as static and "
-         "in one of the others on the CPU")
+         "A case that is expected to pass in several modes runs in one of static, dynamic and, on the CPU, constant")
       ->group("Cases");
   app.add_option("--target", options.targetList, built.empty() ? "Targets" : "Targets, of " + joinWords(built, "and"))
       ->group("Targets");
@@ -156,31 +156,32 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     return false;
 
   if (options.run.empty() && built.empty())
-    throw usageError("this {} was built without the compiler: want --run and a folder that one with it has filled by "
-                     "--compile-only",
-                     name);
+    throw usageError(
+        "this {} was built without the compiler: expected --run and a folder that one with it has filled by "
+        "--compile-only",
+        name);
   if (options.run.empty() && options.folders.empty())
-    throw usageError("want a folder of cases; see --help");
+    throw usageError("expected a folder of cases; see --help");
   if (!options.run.empty() && !options.folders.empty())
-    throw usageError("--run: want no folder of cases beside that of --run");
+    throw usageError("--run: expected no folder of cases beside that of --run");
   if (!options.run.empty() && !options.compileOnly.empty())
-    throw usageError("--compile-only: want one of --compile-only and --run, got both");
+    throw usageError("--compile-only: expected one of --compile-only and --run, got both");
   if (!options.compileOnly.empty() && !options.expected.empty())
     throw usageError("--expected: nothing passes with --compile-only");
   options.targets = parseNames("--target", options.targetList);
   for (const std::string &target : options.targets)
     if (options.run.empty() && std::find(built.begin(), built.end(), target) == built.end())
-      throw usageError("--target: want one or more of {}, got '{}'", joinWords(built, "and"), target);
+      throw usageError("--target: expected one or more of {}, got '{}'", joinWords(built, "and"), target);
   for (const std::string &mode : parseNames("--mode", options.modeList)) {
     const std::optional<Mode> known = valueOf<Mode>(ModeNames, mode);
     if (!known)
-      throw usageError("--mode: want one or more of static, dynamic, constant and symbolic, got '{}'", mode);
+      throw usageError("--mode: expected one or more of static, dynamic, constant and symbolic, got '{}'", mode);
     options.modes.push_back(*known);
   }
   std::sort(options.modes.begin(), options.modes.end());
   for (const auto &[target, list] : options.variants)
     if (!list.empty() && std::find(options.targets.begin(), options.targets.end(), target) == options.targets.end())
-      throw usageError("--{}: want '{}' among the targets, got --target={}", target, target, options.targetList);
+      throw usageError("--{}: expected '{}' among the targets, got --target={}", target, target, options.targetList);
   if (options.writeExpected && options.expected.empty())
     throw usageError("--write-expected goes with --expected");
   if (!options.origin.empty() && !options.writeExpected)
@@ -268,7 +269,7 @@ static std::vector<std::string> cpuVariants(const Options &options, const std::s
   if (const auto given = options.variants.find("cpu"); given != options.variants.end() && !given->second.empty())
     return parseNames("--cpu", given->second);
   if (features.contains("avx512vl"))
-    return {"avx512", "x86-64-v3"};
+    return {features.contains("avx512vnni") ? "avx512+vnni" : "avx512", "x86-64-v3"};
   if (features.contains("avx2"))
     return {"x86-64-v3"};
   return {};
@@ -314,9 +315,9 @@ public:
   ConformanceReport report;
 
 private:
-  // Whether a case that passes in several modes has its turn in another one: on GPUs in one of static and dynamic, on
-  // the CPU always as static and in one of the others. The body that an op has as a function is only run beside the op
-  // as static on the CPU.
+  // Whether a case that passes in several modes has its turn in another one: it runs in one of static, dynamic and, on
+  // the CPU, constant. GPUs begin with dynamic where the CPU begins with static. The body that an op has as a function
+  // is only run beside the op as static on the CPU.
   bool isOthersTurn(size_t index, Mode mode, const std::string &target) const {
     const std::string &name = cases[index].folder.name;
     if (!options.turns || !listed.has(name, mode, target))
@@ -324,14 +325,14 @@ private:
     const bool isCpu = target == "cpu";
     if (mode == Mode::Constant && !isCpu)
       return true;
-    if (const size_t body = name.find("_expanded"); body != std::string::npos && (!isCpu || mode != Mode::Static))
+    if (const size_t body = name.find("_expanded"); body != std::string::npos)
       if (listed.has(name.substr(0, body), mode, target))
-        return true;
-    const Mode first = isCpu ? Mode::Constant : Mode::Static;
-    if (mode != first && mode != Mode::Dynamic)
-      return false;
-    return listed.has(name, first, target) && listed.has(name, Mode::Dynamic, target) &&
-           mode != (index % 2 == 0 ? Mode::Dynamic : first);
+        return !isCpu || mode != Mode::Static;
+    std::vector<Mode> turns;
+    for (Mode one : {Mode::Static, Mode::Dynamic, Mode::Constant})
+      if ((isCpu || one != Mode::Constant) && listed.has(name, one, target))
+        turns.push_back(one);
+    return std::find(turns.begin(), turns.end(), mode) != turns.end() && mode != turns[(index + !isCpu) % turns.size()];
   }
 
   void skip(size_t index, Mode mode, const std::string &target, std::string why) {

@@ -3,13 +3,14 @@
 #include "npy.h"
 #include "tool_error.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace vx::tools {
 
 void checkEmbeddingsName(const std::string &path) {
   if (!path.ends_with(".npy") && !path.ends_with(".jsonl"))
-    throw usageError("--output: want a name that ends in .npy or .jsonl, got '{}'", path);
+    throw usageError("--output: expected a name that ends in .npy or .jsonl, got '{}'", path);
 }
 
 std::string vectorJson(std::span<const float> vector) {

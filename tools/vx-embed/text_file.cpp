@@ -22,7 +22,7 @@ static std::string parseLine(const std::string &path, size_t number, std::string
     return value.get<std::string>();
   if (value.is_object() && value.contains("text") && value["text"].is_string())
     return value["text"].get<std::string>();
-  throw fileError("{}: line {}: want a JSON string or an object with a string 'text', got {}", path, number,
+  throw fileError("{}: line {}: expected a JSON string or an object with a string 'text', got {}", path, number,
                   line.substr(0, 60));
 }
 
@@ -63,7 +63,7 @@ bool TextFile::readText(std::string &text) {
     if (line.ends_with(end))
       line.remove_suffix(1);
   if (const size_t good = wellFormedBytes(line); good < line.size())
-    throw fileError("{}: line {}: want text of UTF-8, got the byte 0x{:02x} at column {}", path, number,
+    throw fileError("{}: line {}: expected text of UTF-8, got the byte 0x{:02x} at column {}", path, number,
                     static_cast<uint8_t>(line[good]), good + 1);
   if (constexpr std::string_view mark = "\xef\xbb\xbf"; number == 1 && line.starts_with(mark))
     line.remove_prefix(mark.size());

@@ -16,7 +16,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <tuple>
 #include <unistd.h>
 
 using namespace vx::tools;
@@ -129,7 +131,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     return false;
 
   if (options.verb != "test" && options.verb != "batch")
-    throw usageError("want the command test or batch, got {}; see --help",
+    throw usageError("expected the command test or batch, got {}; see --help",
                      options.verb.empty() ? "none" : "'" + options.verb + "'");
   if (options.model.empty())
     throw usageError("{} wants --model, a module or a folder; see --help", options.verb);

@@ -249,7 +249,7 @@ static int run(const char *name, int argc, char **argv) {
     return 0;
   }
   if (path.empty())
-    throw usageError("want a module file; see --help");
+    throw usageError("expected a module file; see --help");
 
   CommandFiles files;
   files.addStandardOutput();

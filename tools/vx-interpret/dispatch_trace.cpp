@@ -148,7 +148,7 @@ void DispatchTrace::finish(mlir::func::FuncOp function, llvm::ArrayRef<HostValue
   if (!problem.empty())
     throw workError("{}", problem);
   if (examined && !trace.contains("examined"))
-    throw usageError("--examine: want a dispatch from 0 to {}, got {}", trace["dispatches"].size() - 1, *examined);
+    throw usageError("--examine: expected a dispatch from 0 to {}, got {}", trace["dispatches"].size() - 1, *examined);
   for (auto [index, name] : llvm::enumerate(resultNames(function))) {
     static constexpr const char *kinds[] = {"tensor", "sequence", "optional sequence"}; // as the variant has them
     trace["outputs"].push_back({{"name", name},

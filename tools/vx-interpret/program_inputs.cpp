@@ -136,12 +136,13 @@ static int64_t instanceSize(SymbolOp symbol, const std::map<std::string, int64_t
   const std::string name = symbol.getName().str();
   const auto given = dims.find(name);
   if (given == dims.end())
-    throw usageError("size '{}' is bound when an instance is made: want --dim {}=N, which is not given", name, name);
+    throw usageError("size '{}' is bound when an instance is made: expected --dim {}=N, which is not given", name,
+                     name);
   const auto least = static_cast<int64_t>(symbol.getMin()), most = static_cast<int64_t>(symbol.getMax());
   if (given->second < least || given->second > most)
-    throw usageError("--dim {}: want a size from {} to {}, got {}", name, least, most, given->second);
+    throw usageError("--dim {}: expected a size from {} to {}, got {}", name, least, most, given->second);
   if (given->second % static_cast<int64_t>(symbol.getMultiple()) != 0)
-    throw usageError("--dim {}: want a multiple of {}, got {}", name, symbol.getMultiple(), given->second);
+    throw usageError("--dim {}: expected a multiple of {}, got {}", name, symbol.getMultiple(), given->second);
   return given->second;
 }
 

@@ -59,7 +59,7 @@ static std::vector<OutputFile> parseOutputs(mlir::func::FuncOp function, const s
     if (!llvm::isa<mlir::RankedTensorType>(function.getResultTypes()[output]))
       throw usageError("output '{}' is no tensor: only tensors are written to files, got '{}'", name, file);
     if (file.size() < 2 || file[0] != '@')
-      throw usageError("output '{}': want @FILE, got '{}'", name, file);
+      throw usageError("output '{}': expected @FILE, got '{}'", name, file);
     files.push_back({output, file.substr(1)});
   }
   return files;
@@ -120,7 +120,7 @@ static int run(const char *name, int argc, char **argv) {
   if (!parseCommandLine(app, name, Examples, argc, argv, versionText(LLVM_VERSION_STRING)))
     return 0;
   if (options.path.empty())
-    throw usageError("want a program, a .mlir file; see --help");
+    throw usageError("expected a program, a .mlir file; see --help");
   if (!options.examine.empty() && options.trace.empty())
     throw usageError("--examine goes with --trace");
 

@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 using namespace vx::tools;
 using vx::serve::ModelKind;
 using vx::serve::ModelRegistry;
@@ -99,11 +101,11 @@ static int run(const char *name, int argc, char **argv) {
     return 0;
   const std::vector<std::string> commands = {"scan", "list", "show"};
   if (command.empty())
-    throw usageError("want scan, list or show; see --help");
+    throw usageError("expected scan, list or show; see --help");
   if (std::find(commands.begin(), commands.end(), command) == commands.end())
-    throw usageError("want scan, list or show, got '{}'{}", command, vx::didYouMean(command, commands));
+    throw usageError("expected scan, list or show, got '{}'{}", command, vx::didYouMean(command, commands));
   if (command == "show" && what.empty())
-    throw usageError("show: want the name of a model");
+    throw usageError("show: expected the name of a model");
   if (command == "list" && !what.empty())
     throw usageError("unexpected argument '{}'; see --help", what);
 

@@ -1,5 +1,7 @@
 // The MLIR driver of all dialects and passes of vx.
 
+#include "source_commit.h"
+
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -34,7 +36,8 @@
 
 int main(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
-    os << "vx " VX_VERSION_STRING << "\nmodule abi " << VX_MODULE_ABI_MAJOR << "." << VX_MODULE_ABI_MINOR << "\n";
+    os << "vx " VX_VERSION_STRING << "\nmodule abi " << VX_MODULE_ABI_MAJOR << "." << VX_MODULE_ABI_MINOR << "\ncommit "
+       << sourceCommit() << "\n";
   });
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);

@@ -170,7 +170,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return false;
   if (!options.listDevices && options.module.empty())
-    throw usageError("want a module file; see --help");
+    throw usageError("expected a module file; see --help");
   if (options.json && !options.listDevices)
     throw usageError("--json goes with --list-devices; for a run use --report=json");
   if (options.profile && options.report.empty())
@@ -190,12 +190,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (!options.compare.empty()) {
     const std::vector<std::string> devices = splitList(options.compare);
     if (devices.size() != 2 || devices[0].empty() || devices[1].empty())
-      throw usageError("--compare: want two devices, e.g. cpu,vulkan, got '{}'", options.compare);
+      throw usageError("--compare: expected two devices, e.g. cpu,vulkan, got '{}'", options.compare);
     if (!options.outputs.empty() || options.print || options.profile || !options.variant.empty() || options.alias ||
         options.device != "auto")
       throw usageError("--compare goes with none of --alias, --device, --variant, --output, --print and --profile");
     if (devices[0] == "reference" && devices[1] == "reference")
-      throw usageError("--compare: want a device on one side, got '{}'", options.compare);
+      throw usageError("--compare: expected a device on one side, got '{}'", options.compare);
   }
   const bool hasReference = options.compare.starts_with("reference,") || options.compare.ends_with(",reference");
   if (options.compare.empty() && (options.bisect || !options.model.empty()))
@@ -217,17 +217,17 @@ static std::vector<OutputFile> outputFiles(const vx_function_info &function, con
     const auto [name, file] = splitAssignment("--output", text);
     const size_t index = findArgument("output", name, function.outputs, function.output_count);
     if (file.size() < 2 || file[0] != '@')
-      throw usageError("output '{}': want @FILE, got '{}'", name, file);
+      throw usageError("output '{}': expected @FILE, got '{}'", name, file);
     const std::string path = file.substr(1);
     const bool npy = path.ends_with(".npy");
     // A device such as /dev/full has no ending, and takes what a tensor is written as most often.
     const bool pb = path.ends_with(".pb");
     const bool isDevice = path.rfind("/dev/", 0) == 0;
     if (!npy && !pb && !isDevice)
-      throw usageError("output '{}': want a file that ends with .npy or .pb, got '{}'", name, path);
+      throw usageError("output '{}': expected a file that ends with .npy or .pb, got '{}'", name, path);
     const vx_value_kind kind = function.outputs[index].kind;
     if ((kind == VX_SEQUENCE || kind == VX_OPTIONAL_SEQUENCE) && !pb)
-      throw usageError("output '{}' is a sequence: want a .pb file, got '{}'", name, path);
+      throw usageError("output '{}' is a sequence: expected a .pb file, got '{}'", name, path);
     files.push_back({index, path, !pb});
   }
   return files;
@@ -503,7 +503,7 @@ static int run(const char *name, int argc, char **argv) {
     attempt([&] {
       const Value &value = outputs[file.output];
       if (file.npy && value.tensors.empty())
-        throw usageError("output '{}' is an optional without a value: want a .pb file, got '{}'",
+        throw usageError("output '{}' is an optional without a value: expected a .pb file, got '{}'",
                          function.outputs[file.output].name, file.path);
       writeFile(file.path, file.npy ? formatNpy(value.tensors.front())
                                     : formatTensorFile(function.outputs[file.output].name, value));

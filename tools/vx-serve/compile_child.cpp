@@ -50,9 +50,11 @@ std::string CompileChild::compile(const std::string &model, const std::string &d
     const std::string targets = targetsOf(device, noFallback);
     const ModuleCache kept(cache, model, targets, vx_version(), compiler);
     fs::path module = kept.module();
-    if (isModule(module))
+    // Without a folder it would be one of wherever the server was started.
+    if (!cache.empty() && isModule(module))
       return module;
-    const std::string problem = kept.makeFolder();
+    const std::string problem =
+        cache.empty() ? "there is no cache_dir: expected VX_CACHE, XDG_CACHE_HOME or HOME" : kept.makeFolder();
     if (!problem.empty()) {
       if (!temporary) {
         std::string error;

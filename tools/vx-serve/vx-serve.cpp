@@ -3,7 +3,9 @@
 #include "compile_child.h"
 #include "configuration_watcher.h"
 #include "model_loader.h"
+#include "server_log.h"
 #include "serving.h"
+#include "source_commit.h"
 #include "tool_configuration.h"
 
 #include "vx/base/printable.h"
@@ -19,18 +21,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
-#include <ctime>
 
 using namespace vx::tools;
 namespace serve = vx::serve;
 
 static constexpr const char *Examples = R"(
-TERM and INT end the server when what is going on is done, a second one at once; HUP, or a change of a file of the configuration,
-has it read again.
+TERM and INT end the server when what is going on is done, a second one at once. After TERM requests are answered for
+drain_delay_s more, while the health paths say that it is draining. HUP, or a change of a file of the configuration, has it read
+again.
 
 Examples:
   Serve:          vx-serve --model minilm.vxm
@@ -39,27 +39,6 @@ Examples:
   Configuration:  vx-serve --check-config --config config.toml
                   vx-serve --print-config
 )";
-
-// The least that the log has, the most important first.
-static constexpr std::array<std::string_view, 4> logLevels = {"error", "warning", "info", "debug"};
-static std::atomic<size_t> leastLogged = 2;
-
-static size_t logLevel(std::string_view name) {
-  return static_cast<size_t>(std::find(logLevels.begin(), logLevels.end(), name) - logLevels.begin());
-}
-
-// A line of the log, on stderr as it comes.
-static void logLine(std::string_view level, std::string_view text) {
-  if (logLevel(level) > leastLogged)
-    return;
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  tm parts = {};
-  gmtime_r(&now.tv_sec, &parts);
-  printMessage("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z {} {}\n", parts.tm_year + 1900, parts.tm_mon + 1,
-               parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, now.tv_nsec / 1000000, level,
-               vx::printableLine(text));
-}
 
 // The state of the service, for systemd; nothing where nobody asked for it.
 static void notifySystem(const char *state) {
@@ -97,13 +76,12 @@ static std::string deviceText(const serve::ServedModel &model) {
 
 static void tellLoaded(const serve::ModelTable::Entry &entry) {
   if (entry.reason.empty())
-    printOut("loaded   {}   {}\n", entry.settings.name, deviceText(*entry.model));
+    tell("loaded   {}   {}", entry.settings.name, deviceText(*entry.model));
   else
-    printOut("failed   {}   {}{}\n", entry.settings.name, entry.reason,
-             entry.model ? "; what was loaded before is served" : "");
+    tell("failed   {}   {}{}", entry.settings.name, entry.reason,
+         entry.model ? "; what was loaded before is served" : "");
   for (const std::string &reason : entry.model ? entry.model->refusals() : std::vector<std::string>())
-    printOut("         not served: {}\n", reason);
-  std::fflush(stdout);
+    tell("         not served: {}", reason);
 }
 
 // Each connection is a descriptor, and the system's usual limit is a thousand.
@@ -137,20 +115,30 @@ public:
   int run() {
     takeLimits();
     serve::Serving serving(configuration, prepareBy(),
-                           {.access = [](const std::string &line) { logLine("info", line); },
+                           {.access = logAccess,
                             .loaded = tellLoaded,
-                            .warning = [](const std::string &line) { logLine("warning", line); }});
+                            .warning = [](const std::string &line) { logLine("warning", line); },
+                            .commit = sourceCommit()});
     serving.listen();
     tellModels(serving.models());
     ModelLoader loading([&] { serving.loadModels(); });
     loading.wake();
     tellReady(serving);
     notifySystem("READY=1");
-    watch(serving, loading);
+    const int signal = watch(serving, loading);
     notifySystem("STOPPING=1");
+    const auto isHurried = [this] {
+      const int other = takeSignal();
+      return other == SIGTERM || other == SIGINT;
+    };
+    // After Ctrl-C there is no balancer to wait for.
+    const bool delays = signal == SIGTERM && *configuration.server.drainDelayS > 0;
+    if (delays)
+      logLine("info", fmt::format("leaving: requests are answered for {} s more", *configuration.server.drainDelayS));
+    const bool isLeft = !delays || serving.leave(isHurried);
     logLine("info", "draining");
     isEnding = true;
-    if (!serving.drain([this] { return takeSignal() != 0; })) {
+    if (!isLeft || !serving.drain(isHurried)) {
       logLine("warning", "ended before all requests were done");
       // Nothing waits for a batch that may go on for long.
       std::_Exit(static_cast<int>(ExitCode::Failed));
@@ -172,7 +160,7 @@ private:
     };
   }
   void takeLimits() {
-    leastLogged = logLevel(*configuration.server.log);
+    setLog(configuration);
     compileSeconds = *configuration.limits.compileTimeoutS;
     compileBytes = configuration.limits.compileMemory->bytes;
   }
@@ -180,14 +168,14 @@ private:
     size_t refused = 0;
     for (const serve::RegisteredModel &model : registry.models())
       refused += !model.isUsable();
-    printOut("{}  config {}  models {} ({} found, {} refused)\n", name,
-             configuration.file.empty() ? "none" : configuration.file,
-             registry.folder().empty() ? "-" : registry.folder(), registry.models().size(), refused);
+    tell("{}  config {}  models {} ({} found, {} refused)", name,
+         configuration.file.empty() ? "none" : configuration.file, registry.folder().empty() ? "-" : registry.folder(),
+         registry.models().size(), refused);
     for (const serve::RegisteredModel &model : registry.models())
       if (!model.isUsable())
-        printOut("refused  {}   {}\n", model.name, vx::printableLine(model.refusal));
+        tell("refused  {}   {}", model.name, vx::printableLine(model.refusal));
     if (!registry.refusal().empty())
-      printOut("refused  {}   {}\n", vx::printableLine(registry.folder()), vx::printableLine(registry.refusal()));
+      tell("refused  {}   {}", vx::printableLine(registry.folder()), vx::printableLine(registry.refusal()));
     if (refused == registry.models().size())
       logLine("warning", "there is no model to serve: --model names one, or model_dir a folder of some, which is read "
                          "again on HUP");
@@ -195,15 +183,19 @@ private:
   void tellReady(const serve::Serving &serving) const {
     const bool isTls = !configuration.server.tlsCert->empty();
     const std::string &host = *configuration.server.host;
-    const std::string shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
-    printOut(
-        "ready    {}://{}:{}   auth: {}   limit: {}   metrics: /metrics\n", isTls ? "https" : "http", shown,
-        serving.port(),
-        serving.keyCount() ? fmt::format("{} key{}", serving.keyCount(), serving.keyCount() == 1 ? "" : "s") : "none",
-        serving.keyCount() && configuration.limits.perKey->isLimited()
-            ? fmt::format("{} in {} s a key", configuration.limits.perKey->count, configuration.limits.perKey->seconds)
-            : "none");
-    std::fflush(stdout);
+    const auto shown = [](const std::string &text) {
+      return text.find(':') == std::string::npos ? text : "[" + text + "]";
+    };
+    const std::string scheme = isTls ? "https" : "http";
+    tell("ready    {}://{}:{}   auth: {}   limit: {}   metrics: {}", scheme, shown(host), serving.port(),
+         serving.keyCount() ? fmt::format("{} key{}", serving.keyCount(), serving.keyCount() == 1 ? "" : "s") : "none",
+         serving.keyCount() && configuration.limits.perKey->isLimited()
+             ? fmt::format("{} in {} s a key", configuration.limits.perKey->count, configuration.limits.perKey->seconds)
+             : "none",
+         configuration.server.hasAdminPort()
+             ? fmt::format("{}://{}:{}/metrics", scheme, shown(*configuration.server.adminHost),
+                           *configuration.server.adminPort)
+             : "/metrics");
   }
   // The next signal, or 0.
   int takeSignal() const {
@@ -217,8 +209,8 @@ private:
         files.push_back(file);
     return files;
   }
-  // Until a signal ends the server.
-  void watch(serve::Serving &serving, ModelLoader &loading) {
+  // Until a signal ends the server, which it gives.
+  int watch(serve::Serving &serving, ModelLoader &loading) {
     std::string error;
     std::vector<std::string> files = watchedFiles();
     auto watcher = std::make_unique<serve::ConfigurationWatcher>(files, error);
@@ -229,7 +221,7 @@ private:
       (void)::poll(entries, 2, -1);
       for (int signal = takeSignal(); signal != 0; signal = takeSignal()) {
         if (signal != SIGHUP)
-          return;
+          return signal;
         serve::ConfigurationWatcher::requestReload();
       }
       // A watcher knows files as they were before they were read, so that no change meanwhile is lost.

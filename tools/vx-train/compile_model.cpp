@@ -1,9 +1,10 @@
 #include "compile_model.h"
 
 #include "compile_targets.h"
-#include "kernel_cache_folder.h"
 #include "load_module.h"
 #include "tool_error.h"
+
+#include "vx/base/cache_folder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -21,7 +22,7 @@ static std::vector<char> readModel(const std::string &path) {
 CompiledModel compileModel(const char *tool, const std::string &path, const ModelOptions &given) {
   CompilerMessages messages{tool};
   const CompilerLibrary &compiler = openCompiler(path);
-  const std::string targets = targetsFor(compiler, given.device, given.noFallback), cache = defaultKernelCache();
+  const std::string targets = targetsFor(compiler, given.device, given.noFallback), cache = defaultCacheFolder();
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty())
     folder = ".";

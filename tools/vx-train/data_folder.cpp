@@ -19,7 +19,7 @@ std::vector<std::pair<std::string, std::string>> dataFiles(const std::string &fo
                                                            const vx_training_info &training) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw fileError("data: want a folder of .npy files, '{}' is none", folder);
+    throw fileError("data: expected a folder of .npy files, '{}' is none", folder);
   std::vector<std::string> names, labels, missing;
   for (size_t i = 0; i < training.input_count; ++i) {
     names.emplace_back(training.train_step->inputs[training.inputs[i]].name);

@@ -20,7 +20,7 @@ std::vector<double> numbersOption(std::string_view flag, std::string_view text, 
     numbers.push_back(number);
   }
   if (!isGood || numbers.size() < least || numbers.size() > most)
-    throw usageError("{}: want {}, got '{}'", flag, wanted, text);
+    throw usageError("{}: expected {}, got '{}'", flag, wanted, text);
   return numbers;
 }
 
@@ -30,7 +30,7 @@ static Schedule namedSchedule(const std::string &text, double rate) {
   const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
   auto numbers = [&](size_t least, size_t most, std::string_view form) {
     if (colon != std::string::npos && rest.empty())
-      throw usageError("--schedule: want {}, got '{}'", form, text);
+      throw usageError("--schedule: expected {}, got '{}'", form, text);
     return numbersOption("--schedule " + name, rest, least, most, form);
   };
   if (name == "constant" && colon == std::string::npos)
@@ -42,7 +42,7 @@ static Schedule namedSchedule(const std::string &text, double rate) {
   if (name == "step") {
     const std::vector<double> given = numbers(1, 2, "step:EPOCHS[,FACTOR]");
     if (given[0] < 1 || given[0] != std::floor(given[0]) || given[0] > 1e15)
-      throw usageError("--schedule step: want a whole number of epochs of 1 or more, got '{}'", rest);
+      throw usageError("--schedule step: expected a whole number of epochs of 1 or more, got '{}'", rest);
     return vx::train::step(rate, static_cast<uint64_t>(given[0]), given.size() > 1 ? given[1] : 0.1);
   }
   if (name == "exponential")
@@ -52,7 +52,7 @@ static Schedule namedSchedule(const std::string &text, double rate) {
     return vx::train::one_cycle(rate, given.empty() ? 0.3 : given[0]);
   }
   throw usageError(
-      "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], "
+      "--schedule: expected constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], "
       "got '{}'",
       text);
 }

@@ -36,6 +36,8 @@ Examples:
                vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10 --resume run1
   Export:      vx-train model.vxm --data digits --epochs 20 --export trained.onnx
                vx-train model.vxm --resume trained.safetensors --export trained.onnx
+               vx-train model.vxm --data digits --export trained.onnx --export-form=training
+               vx-train model.vxm --data digits --epochs 20 --save-module trained.vxm
   Device:      vx-train model.vxm --data digits --device=vulkan:0 --no-fallback
   Report:      vx-train model.vxm --summary
                vx-train model.vxm --data digits --history history.json
@@ -62,6 +64,8 @@ struct Options {
   std::string resume;
   std::string save;
   std::string exported;
+  std::string exportForm = "inference";
+  std::string savedModule;
   std::string history;
   std::string device = "auto";
   bool noFallback = false;
@@ -200,6 +204,15 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--export", options.exported,
                  "F: write the ONNX model with what was trained at the end; without --data as --resume leaves it")
       ->group("Checkpoints");
+  app.add_option("--save-module", options.savedModule,
+                 "F.vxm: write the module with what was trained at the end, for all of its targets; needs no compiler")
+      ->group("Checkpoints");
+  app.add_option(
+         "--export-form", options.exportForm,
+         "inference, the default: without dropouts, batch norms with their statistics; training: as the model's "
+         "file says")
+      ->check(oneOf({"inference", "training"}))
+      ->group("Checkpoints");
 
   app.add_option("--device", options.device, "auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null")->group("Device");
   app.add_flag("--no-fallback", options.noFallback, "A refused device is an error (exit 4)")->group("Device");
@@ -212,9 +225,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return false;
   if (options.module.empty())
-    throw usageError("want a module file; see --help");
-  if (options.data.empty() && !options.summary && options.exported.empty())
-    throw usageError("want --data DIR, --export F or --summary; see --help");
+    throw usageError("expected a module file; see --help");
+  if (options.data.empty() && !options.summary && options.exported.empty() && options.savedModule.empty())
+    throw usageError("expected --data DIR, --export F, --save-module F or --summary; see --help");
+  if (app.count("--export-form") > 0 && options.exported.empty())
+    throw usageError("--export-form: expected --export F with it, got none");
   const bool isModule = options.module.ends_with(".vxm");
   for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--classes", "--init", "--clip-norm",
                            "--clip-value", "--batch-norm", "--dropout", "--precision", "--memory", "--emit"})
@@ -222,11 +237,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       throw usageError("{} is for a model; '{}' is a module, which is compiled", flag, options.module);
   for (const auto &[flag, value] : {std::pair("--clip-norm", model.clipNorm), {"--clip-value", model.clipValue}})
     if (app.count(flag) > 0 && !(value > 0))
-      throw usageError("{}: want a number above 0, got {}", flag, value);
+      throw usageError("{}: expected a number above 0, got {}", flag, value);
   if (!options.memory.empty()) {
     const uint64_t bytes = *parseByteCount(options.memory);
     if (bytes == 0 || bytes > INT64_MAX)
-      throw usageError("--memory: want a number of bytes of 1 or more, got '{}'", options.memory);
+      throw usageError("--memory: expected a number of bytes of 1 or more, got '{}'", options.memory);
     model.memory = static_cast<int64_t>(bytes);
   }
   model.batch = options.batch > 0 ? options.batch : 32; // what batches have by default
@@ -243,7 +258,7 @@ static std::pair<std::string, uint64_t> checkpointOption(const std::string &text
     const char *begin = text.data() + comma + 1, *end = text.data() + text.size();
     const auto [last, error] = std::from_chars(begin, end, every);
     if (error != std::errc() || last != end || every == 0 || comma == 0)
-      throw usageError("--checkpoint: want DIR[,EPOCHS], got '{}'", text);
+      throw usageError("--checkpoint: expected DIR[,EPOCHS], got '{}'", text);
   }
   return {text.substr(0, comma), every};
 }
@@ -266,7 +281,7 @@ readData(const Options &options, uint64_t seed, const vx_training_info &training
   if (error != std::errc() || last != end)
     return {all, folder(options.validation)};
   if (!(part > 0 && part < 1))
-    throw usageError("--validation: want a part between 0 and 1, or a folder, got '{}'", options.validation);
+    throw usageError("--validation: expected a part between 0 and 1, or a folder, got '{}'", options.validation);
   auto [validation, rest] = all.split(part, seed);
   return {rest, validation};
 }
@@ -279,6 +294,10 @@ static train::History historySoFar(const Notes &notes, const vx_training_info &t
   history.schedule = fit.schedule->text();
   history.seed = session.progress().seed;
   return history;
+}
+
+static train::ExportForm formOf(const Options &options) {
+  return options.exportForm == "training" ? train::ExportForm::training : train::ExportForm::inference;
 }
 
 // All that was asked for, whatever of it fails. Gives what failed, and where it is instead.
@@ -296,7 +315,10 @@ static std::string writeTrained(const Options &options, const std::string &folde
               [&](const std::string &path) { session.save(path); });
   if (!options.exported.empty() && isWanted)
     files.write("the exported model", std::span(&options.exported, 1),
-                [&](const std::string &path) { session.export_onnx(path); });
+                [&](const std::string &path) { session.export_onnx(path, formOf(options)); });
+  if (!options.savedModule.empty() && isWanted)
+    files.write("the module", std::span(&options.savedModule, 1),
+                [&](const std::string &path) { session.save_module(path); });
   if (!options.history.empty())
     files.write("the history", std::span(&options.history, 1), [&](const std::string &path) { history.save(path); });
   return files.problems();
@@ -318,7 +340,7 @@ static int trainModule(const char *name, const Options &options, train::Session 
   if (!options.earlyStop.empty()) {
     const std::vector<double> given = numbersOption("--early-stop", options.earlyStop, 1, 2, "EPOCHS[,LEAST]");
     if (given[0] < 1 || given[0] > 1e9 || given[0] != static_cast<double>(static_cast<uint64_t>(given[0])))
-      throw usageError("--early-stop: want a whole number of epochs of 1 or more, got '{}'", options.earlyStop);
+      throw usageError("--early-stop: expected a whole number of epochs of 1 or more, got '{}'", options.earlyStop);
     fit.callbacks.push_back(train::early_stopping(static_cast<uint64_t>(given[0]), given.size() > 1 ? given[1] : 0));
   }
   std::string folder;
@@ -326,8 +348,8 @@ static int trainModule(const char *name, const Options &options, train::Session 
     const auto [path, every] = checkpointOption(options.checkpoint);
     folder = path;
     fit.callbacks.push_back(train::checkpoint(every, folder));
-  } else if (options.save.empty() && options.exported.empty()) {
-    notes->tell("what is trained is not kept: there is no --save, no --export and no --checkpoint");
+  } else if (options.save.empty() && options.exported.empty() && options.savedModule.empty()) {
+    notes->tell("what is trained is not kept: there is no --save, no --save-module, no --export and no --checkpoint");
   }
 
   if (!options.resume.empty())
@@ -362,10 +384,11 @@ static int trainModule(const char *name, const Options &options, train::Session 
     throw workError("interrupted behind step {}; go on with --resume {}", step, folder);
   if (isInterrupted && !options.save.empty())
     throw workError("interrupted behind step {}; go on with --resume {}", step, options.save);
-  if (isInterrupted && !options.exported.empty())
+  if (const std::string &kept = options.exported.empty() ? options.savedModule : options.exported;
+      isInterrupted && !kept.empty())
     throw workError("interrupted behind step {}; '{}' has what was trained, but there is no --save and no --checkpoint "
                     "to go on from",
-                    step, options.exported);
+                    step, kept);
   if (isInterrupted)
     throw workError("interrupted behind step {}; nothing is saved: there is no --save and no --checkpoint", step);
   if (options.stopOnNan && history.stopped.find("the loss is ") != std::string::npos)
@@ -382,7 +405,10 @@ static int exportModel(const char *name, const Options &options, train::Session 
   if (!options.resume.empty())
     for (const std::string &note : session.load(options.resume))
       notes.tell(note);
-  session.export_onnx(options.exported);
+  if (!options.exported.empty())
+    session.export_onnx(options.exported, formOf(options));
+  if (!options.savedModule.empty())
+    session.save_module(options.savedModule);
   return 0;
 }
 
@@ -413,6 +439,8 @@ static int run(const char *name, int argc, char **argv) {
     files.addOutput("the exported model", options.exported);
     files.addOutput("the exported model's weights,", options.exported + ".data"); // where the module wants them there
   }
+  if (!options.savedModule.empty())
+    files.addOutput("the module with what was trained", options.savedModule);
   if (!options.history.empty())
     files.addOutput("the history", options.history);
   files.addStandardOutput();
@@ -445,7 +473,7 @@ static int run(const char *name, int argc, char **argv) {
     throw usageError("--export: '{}' has no ONNX model to export: want one that vx-compile --train has made of an ONNX "
                      "file, without --export=none, or such a file",
                      options.module);
-  if (options.data.empty() && options.exported.empty())
+  if (options.data.empty() && options.exported.empty() && options.savedModule.empty())
     return 0;
   return asToolErrors(ExitCode::Usage, [&] {
     return options.data.empty() ? exportModel(name, options, *session, files)

@@ -40,7 +40,8 @@ static void printHelp() {
   printText(fmt::format("  {:<34}{}\n", "help [VERB]", "This help, or that of a verb"));
   printText("\nOptions:\n");
   printText(fmt::format("  {:<34}{}\n", "-h,--help", "Print this help and exit"));
-  printText(fmt::format("  {:<34}{}\n", "--version", "Print the versions of vx, LLVM and the ABI and exit"));
+  printText(
+      fmt::format("  {:<34}{}\n", "--version", "Print the versions of vx, LLVM and the ABI and the commit, and exit"));
   printText(Examples);
   printText(ExitCodes);
 }
@@ -70,9 +71,9 @@ static ToolError noVerb(const std::vector<std::string> &arguments) {
   if (first == "llm")
     return usageError("'llm' is a verb of later versions: this one runs no language models");
   if (!secondWords.empty() && arguments.size() == 1)
-    return usageError("want 'vx {} {}'", first, joinWords(secondWords, "or"));
+    return usageError("expected 'vx {} {}'", first, joinWords(secondWords, "or"));
   if (!secondWords.empty())
-    return usageError("want 'vx {} {}', got 'vx {} {}'", first, joinWords(secondWords, "or"), first, arguments[1]);
+    return usageError("expected 'vx {} {}', got 'vx {} {}'", first, joinWords(secondWords, "or"), first, arguments[1]);
   firstWords.emplace_back("help");
   return usageError("'{}' is not a verb{}; see vx help", first, vx::didYouMean(first, firstWords));
 }
@@ -80,9 +81,9 @@ static ToolError noVerb(const std::vector<std::string> &arguments) {
 static int run(const char *name, int argc, char **argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty())
-    throw usageError("want a verb; see vx help");
+    throw usageError("expected a verb, got none; see vx help");
   if (arguments[0] == "--version" || arguments[0] == "-version") {
-    printText(versionText());
+    printVersion(versionText());
     return 0;
   }
   bool wantsHelp =

@@ -1,5 +1,5 @@
-// Models as C++ programs: tensors whose element types and sizes the compiler of the program checks, layers that are
-// plain structs, losses and optimizers. A graph becomes a module, as an ONNX file does. docs/dsl.md is a tutorial.
+// Models as C++ programs: tensors with element types and sizes that the C++ compiler checks, layers that are plain
+// structs, losses and optimizers. A graph is compiled to a module, like an ONNX file. docs/dsl.md is a tutorial.
 //
 //   struct Mlp {
 //     Linear<64, 512> fc1; Linear<512, 10> fc2;
@@ -7,7 +7,7 @@
 //     auto operator()(Tensor<f32, "batch", 64> x) const { return fc2(relu(fc1(x))); }
 //   };
 //
-// C++20, g++ 12 or clang 17 and newer. It is made of vxb.h, of libvx_compiler; modules run without it.
+// C++20, g++ 12 or clang 17 and newer. It uses vxb.h, of libvx_compiler; modules run without it.
 #ifndef VX_BUILDER_HPP
 #define VX_BUILDER_HPP
 

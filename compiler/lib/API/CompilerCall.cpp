@@ -48,7 +48,7 @@ vxc_result CompilerCall::splitList(StringRef what, const char *list, std::vector
   for (StringRef piece : pieces) {
     std::string part = piece.trim().str();
     if (part.empty())
-      return fail(VXC_USAGE, (what + ": want names between commas, got '" + text + "'").str());
+      return fail(VXC_USAGE, (what + ": expected names between commas, got '" + text + "'").str());
     if (llvm::is_contained(parts, part))
       return fail(VXC_USAGE, (what + ": '" + part + "' is given twice, got '" + text + "'").str());
     parts.push_back(part);
@@ -73,7 +73,7 @@ vxc_result CompilerCall::checkLists() {
 vxc_result CompilerCall::parseDim(StringRef text) {
   auto bad = [&] {
     return fail(VXC_USAGE,
-                "--dim: want NAME=N, NAME=N,N,..., NAME=N..N or NAME=N..N:MULTIPLE, got '" + text.str() + "'");
+                "--dim: expected NAME=N, NAME=N,N,..., NAME=N..N or NAME=N..N:MULTIPLE, got '" + text.str() + "'");
   };
   // A name may hold any character; the last '=' ends it.
   auto [name, value] = text.rsplit('=');
@@ -97,7 +97,7 @@ vxc_result CompilerCall::parseDim(StringRef text) {
       if (piece.trim().getAsInteger(10, number) || number < 0)
         return bad();
       if (llvm::is_contained(dim.values, number))
-        return fail(VXC_USAGE, "--dim: want each size of '" + dim.name + "' once, got " + std::to_string(number) +
+        return fail(VXC_USAGE, "--dim: expected each size of '" + dim.name + "' once, got " + std::to_string(number) +
                                    " again in '" + text.str() + "'");
       dim.values.push_back(number);
     }
@@ -113,16 +113,17 @@ vxc_result CompilerCall::parseOptions() {
   if (vxc_result result = splitList("--target", options.targets, compilation.targets); result != VXC_DONE)
     return result;
   if (compilation.targets.empty())
-    return fail(VXC_USAGE, "--target: want one or more of " + std::string(vxc_targets()) + ", got none");
+    return fail(VXC_USAGE, "--target: expected one or more of " + std::string(vxc_targets()) + ", got none");
   for (size_t i = 0; i < compilation.targets.size(); ++i) {
     const std::string &target = compilation.targets[i];
     if (!getTargets().lookup(target))
-      return fail(VXC_USAGE, "--target: want one or more of " + std::string(vxc_targets()) + ", got '" + target + "'");
+      return fail(VXC_USAGE,
+                  "--target: expected one or more of " + std::string(vxc_targets()) + ", got '" + target + "'");
   }
   for (size_t i = 0; i < options.num_variants; ++i) {
     auto [target, names] = StringRef(options.variants[i]).split('=');
     if (!llvm::is_contained(compilation.targets, target))
-      return fail(VXC_USAGE, "variants: want 'TARGET=NAME,...' of a target that is asked for, got '" +
+      return fail(VXC_USAGE, "variants: expected 'TARGET=NAME,...' of a target that is asked for, got '" +
                                  std::string(options.variants[i]) + "'");
     std::vector<std::string> &list = compilation.variants[target.str()];
     if (vxc_result result = splitList(("--" + target).str(), names.str().c_str(), list); result != VXC_DONE)
@@ -136,13 +137,15 @@ vxc_result CompilerCall::parseOptions() {
     if (!phase || *phase == Phase::Module)
       return fail(
           VXC_USAGE,
-          std::string("--stop-after: want import, graph, grad, optimised, fused, kernels, schedule or target, got '") +
+          std::string(
+              "--stop-after: expected import, graph, grad, optimised, fused, kernels, schedule or target, got '") +
               options.stop_after + "'");
     compilation.stopAfter = *phase;
   }
   if (options.precision) {
     if (!isPrecision(options.precision))
-      return fail(VXC_USAGE, std::string("--precision: want f32, tf32, f16 or bf16, got '") + options.precision + "'");
+      return fail(VXC_USAGE,
+                  std::string("--precision: expected f32, tf32, f16 or bf16, got '") + options.precision + "'");
     compilation.precision = options.precision;
   }
   if (options.gradient) {
@@ -151,7 +154,7 @@ vxc_result CompilerCall::parseOptions() {
     for (StringRef name : llvm::split(names, ','))
       compilation.gradientWrt.push_back(name.str());
     if (of.empty() || names.empty() || names.ends_with(",") || llvm::is_contained(compilation.gradientWrt, ""))
-      return fail(VXC_USAGE, std::string("--grad: want OUTPUT:NAME,..., got '") + options.gradient + "'");
+      return fail(VXC_USAGE, std::string("--grad: expected OUTPUT:NAME,..., got '") + options.gradient + "'");
   }
   if (vxc_result result = parseTraining(); result != VXC_DONE)
     return result;
@@ -184,12 +187,13 @@ vxc_result CompilerCall::parseTraining() {
     if (!value)
       missing += (missing.empty() ? "" : ", ") + std::string(name);
   if (!missing.empty())
-    return fail(VXC_USAGE, "a module that trains wants --train, --loss and --optimizer, got none for " + missing);
+    return fail(VXC_USAGE,
+                "expected --train, --loss and --optimizer for a module that trains, got none for " + missing);
   TrainingOptions training;
   if (vxc_result result = splitList("--train", options.train, training.train); result != VXC_DONE)
     return result;
   if (training.train.empty())
-    return fail(VXC_USAGE, "--train: want auto, or names of initializers between commas, got ''");
+    return fail(VXC_USAGE, "--train: expected auto, or names of initializers between commas, got ''");
   if (vxc_result result = splitList("--freeze", options.freeze, training.freeze); result != VXC_DONE)
     return result;
   std::string error;
@@ -199,23 +203,23 @@ vxc_result CompilerCall::parseTraining() {
   training.optimizer = options.optimizer;
   for (auto [name, value] : {std::pair("--clip-norm", options.clip_norm), {"--clip-value", options.clip_value}})
     if (!(value >= 0) || !std::isfinite(value))
-      return fail(VXC_USAGE, std::string(name) + ": want a number above 0, got " + std::to_string(value));
+      return fail(VXC_USAGE, std::string(name) + ": expected a number above 0, got " + std::to_string(value));
   training.clipNorm = options.clip_norm;
   training.clipValue = options.clip_value;
   training.keepGradients = options.keep_gradients;
   training.scalesLoss = compilation.precision == "f16";
   if (options.classes < 0)
-    return fail(VXC_USAGE, "--classes: want 1 class or more, got " + std::to_string(options.classes));
+    return fail(VXC_USAGE, "--classes: expected 1 class or more, got " + std::to_string(options.classes));
   training.classes = options.classes;
   for (auto [name, value] : {std::pair("--batch-norm", options.batch_norm), {"--dropout", options.dropout}})
     if (value && StringRef(value) != "train" && StringRef(value) != "frozen")
-      return fail(VXC_USAGE, std::string(name) + ": want train or frozen, got '" + value + "'");
+      return fail(VXC_USAGE, std::string(name) + ": expected train or frozen, got '" + value + "'");
   if (options.init && StringRef(options.init) != "file" && StringRef(options.init) != "random")
-    return fail(VXC_USAGE, std::string("--init: want file or random, got '") + options.init + "'");
+    return fail(VXC_USAGE, std::string("--init: expected file or random, got '") + options.init + "'");
   training.startsRandom = options.init && StringRef(options.init) == "random";
   for (auto [name, value] : {std::pair("--memory", options.memory), {"planned_batch", options.planned_batch}})
     if (value < 0)
-      return fail(VXC_USAGE, std::string(name) + ": want a number of 0 or more, got " + std::to_string(value));
+      return fail(VXC_USAGE, std::string(name) + ": expected a number of 0 or more, got " + std::to_string(value));
   compilation.memory = options.memory;
   compilation.plannedBatch = options.planned_batch;
   training.freezesDropout = options.dropout && StringRef(options.dropout) == "frozen";
@@ -229,9 +233,9 @@ vxc_result CompilerCall::parseExport() {
   if (!options.onnx_export)
     return VXC_DONE;
   if (form != "inside" && form != "external" && form != "none")
-    return fail(VXC_USAGE, "--export: want inside, external or none, got '" + form.str() + "'");
+    return fail(VXC_USAGE, "--export: expected inside, external or none, got '" + form.str() + "'");
   if (!compilation.training)
-    return fail(VXC_USAGE, "--export: want --train, --loss and --optimizer with it: what is trained is exported");
+    return fail(VXC_USAGE, "--export: expected --train, --loss and --optimizer with it: what is trained is exported");
   hasExport = form != "none";
   exporting.largestModel = form == "inside" ? INT32_MAX : 0;
   return VXC_DONE;
@@ -254,7 +258,7 @@ OwningOpRef<ModuleOp> CompilerCall::loadFolder(MLIRContext &context, StringRef p
     return OwningOpRef<ModuleOp>();
   };
   if (compilation.training)
-    return refuse(VXC_USAGE, "--train: want a model in one file, got the folder '" + path.str() + "'");
+    return refuse(VXC_USAGE, "--train: expected a model in one file, got the folder '" + path.str() + "'");
   std::string error;
   std::optional<EmbeddingFolder> folder = readEmbeddingFolder(path, error);
   if (!folder)
@@ -316,7 +320,7 @@ OwningOpRef<ModuleOp> CompilerCall::loadBytes(MLIRContext &context, StringRef mo
 OwningOpRef<ModuleOp> CompilerCall::checkText(OwningOpRef<ModuleOp> module, StringRef name, vxc_result &result) const {
   if (!module || !module->getOps<func::FuncOp>().empty())
     return module;
-  fail(result, name.str() + ": the model has no function, want at least 1 'func.func'");
+  fail(result, name.str() + ": the model has no function, expected at least 1 'func.func'");
   return {};
 }
 
@@ -413,11 +417,12 @@ vxc_result CompilerCall::run(const char *modelPath, const char *outputPath) {
   if (vxc_result result = parseOptions(); result != VXC_DONE)
     return result;
   if (!outputPath && compilation.stopAfter == Phase::Module && !options.check_only)
-    return fail(VXC_USAGE, "argument 'output_path' is a null pointer, want a path without stop_after and check_only");
+    return fail(VXC_USAGE,
+                "argument 'output_path' is a null pointer, expected a path without stop_after and check_only");
   StringRef output = outputPath ? outputPath : "";
   compilation.toBytecode = compilation.stopAfter < Phase::Module && output.ends_with(".mlirbc");
   if (compilation.toBytecode && (compilation.stopAfter == Phase::Target || compilation.targets.size() > 1))
-    return fail(VXC_USAGE, "bytecode holds one program: want --stop-after=schedule or before and one target, got " +
+    return fail(VXC_USAGE, "bytecode holds one program: expected --stop-after=schedule or before and one target, got " +
                                std::string(options.stop_after) + " and " + options.targets);
   if (vxc_result result = checkFiles(modelPath, output, {}); result != VXC_DONE)
     return result;
@@ -435,7 +440,7 @@ vxc_result CompilerCall::runBytes(StringRef model, const char *name, std::unique
   if (!model.data())
     return fail(VXC_USAGE, "argument 'model' is a null pointer");
   if (options.external_weights)
-    return fail(VXC_USAGE, "option 'external_weights' is set, want the weights of a module in memory inside of it");
+    return fail(VXC_USAGE, "option 'external_weights' is set, expected the weights of a module in memory inside of it");
   if (vxc_result result = checkLists(); result != VXC_DONE)
     return result;
   if (vxc_result result = parseOptions(); result != VXC_DONE)
@@ -557,7 +562,7 @@ vxc_result CompilerCall::runBuilt(const Built &built, const char *outputPath, st
     if (isGiven)
       return fail(VXC_USAGE, "option '" + std::string(name) + "' is for models of files; a graph says what trains it");
   if (bytes && options.external_weights)
-    return fail(VXC_USAGE, "option 'external_weights' is set, want the weights of a module in memory inside of it");
+    return fail(VXC_USAGE, "option 'external_weights' is set, expected the weights of a module in memory inside of it");
   if (vxc_result result = checkLists(); result != VXC_DONE)
     return result;
   const char *form = std::exchange(options.onnx_export, nullptr);
@@ -577,7 +582,8 @@ vxc_result CompilerCall::runBuilt(const Built &built, const char *outputPath, st
     };
   if (!bytes) {
     if (!outputPath && compilation.stopAfter == Phase::Module && !options.check_only)
-      return fail(VXC_USAGE, "argument 'output_path' is a null pointer, want a path without stop_after and check_only");
+      return fail(VXC_USAGE,
+                  "argument 'output_path' is a null pointer, expected a path without stop_after and check_only");
     if (vxc_result result = checkFiles("", outputPath ? outputPath : "", {}); result != VXC_DONE)
       return result;
   } else {

@@ -390,10 +390,10 @@ vxc_result vxb_train(vxb_graph *graph, const vxb_training *training) {
         for (auto [name, value] :
              {std::pair("lr", known.lr), {"clip_norm", known.clip_norm}, {"clip_value", known.clip_value}})
           if (!(value >= 0) || !std::isfinite(value))
-            return refuse(Twine(name) + ": want a number above 0, got " + std::to_string(value));
+            return refuse(Twine(name) + ": expected a number above 0, got " + std::to_string(value));
         for (auto [name, value] : {std::pair("memory", known.memory), {"planned_batch", known.planned_batch}})
           if (value < 0)
-            return refuse(Twine(name) + ": want a number of 0 or more, got " + Twine(value));
+            return refuse(Twine(name) + ": expected a number of 0 or more, got " + Twine(value));
         vx::TrainingOptions options;
         options.evaluate = known.evaluate;
         options.predict = known.predict ? known.predict : "";

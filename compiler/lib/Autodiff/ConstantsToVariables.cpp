@@ -39,7 +39,7 @@ struct ConstantsToVariablesPass : impl::ConstantsToVariablesPassBase<ConstantsTo
   LogicalResult run() {
     initializers.clear();
     if (init != "file" && init != "random")
-      return getOperation().emitError() << "--init: want file or random, got '" << init << "'";
+      return getOperation().emitError() << "--init: expected file or random, got '" << init << "'";
     FailureOr<ModelOutput> output = findOutput(getOperation(), of);
     if (failed(output) || failed(parsePatterns()))
       return failure();

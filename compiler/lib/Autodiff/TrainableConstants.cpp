@@ -46,15 +46,6 @@ Value skipMoves(Value value) {
   return value;
 }
 
-/// True for what integers of the model stand for before their scale.
-bool isQuantized(Value value) {
-  value = skipMoves(value);
-  if (auto offset = value.getDefiningOp<SubOp>())
-    value = skipMoves(offset.getLhs());
-  auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && isa<IntegerType>(constant.getType().getElementType());
-}
-
 bool isRoot(Value value) {
   value = skipMoves(value);
   if (value.getDefiningOp<SqrtOp>())
@@ -209,6 +200,8 @@ private:
     bool isMove = op->hasTrait<OpTrait::Moves>() && op->getNumOperands() == 1;
     // A model's own gradient is that of rounding to integers and back.
     bool isRounded = isa<CustomGradientOp>(op) && number == 0;
+    if (isa<DequantizeOp, CustomGradientOp>(op) && !isRounded)
+      return setOther("the scale of integers");
     if (isMove || isRounded || isa<CastOp, ReshapeOp, DropoutOp>(op))
       return follow(op->getResult(0), from);
     if (isa<AddOp, SubOp, MulOp, DivOp>(op))
@@ -227,8 +220,6 @@ private:
       return isAlone ? follow(op->getResult(0), from, isRoot(other)) : setOther("a dividend");
     if (isa<SubOp>(op) && number == 1)
       return setOther("a statistic or offset: it is subtracted");
-    if (isa<MulOp>(op) && isQuantized(other))
-      return setOther("the scale of integers");
     if (isAlone)
       return follow(op->getResult(0), from);
     if (isScalar())

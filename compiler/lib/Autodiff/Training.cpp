@@ -106,7 +106,7 @@ const Table *find(StringRef what, const std::vector<Table> &tables, StringRef na
   for (const Table &table : tables)
     if (table.name == name)
       return &table;
-  error = (what + ": want one of " + joinNames(tables) + ", got '" + name + "'").str();
+  error = (what + ": expected one of " + joinNames(tables) + ", got '" + name + "'").str();
   return nullptr;
 }
 
@@ -128,7 +128,7 @@ bool parseEntry(StringRef what, const Table &table, StringRef entry, llvm::funct
   }
   std::optional<double> number = parseNumber(text);
   if (!number || !isIn(key->domain, *number)) {
-    error = (what + ": want " + describe(key->domain) + " as " + name + ", got '" + text + "'").str();
+    error = (what + ": expected " + describe(key->domain) + " as " + name + ", got '" + text + "'").str();
     return false;
   }
   set(*key, *number);
@@ -178,7 +178,7 @@ std::optional<LossSpec> LossSpec::parse(StringRef text, std::string &error) {
       return std::nullopt;
   }
   if (spec.isSoft && spec.ignoredIndex) {
-    error = "--loss: ignore_index is a class number, want none with soft=true, got both";
+    error = "--loss: ignore_index is a class number, expected none with soft=true, got both";
     return std::nullopt;
   }
   return spec;
@@ -206,8 +206,8 @@ std::optional<OptimizerSpec> OptimizerSpec::parse(StringRef text, std::string &e
       return std::nullopt;
   }
   if (spec.name == "sgd" && spec.get("nesterov") != 0 && (spec.get("momentum") == 0 || spec.get("dampening") != 0)) {
-    error = "--optimizer: nesterov wants a momentum above 0 and a dampening of 0, got " + toText(spec.get("momentum")) +
-            " and " + toText(spec.get("dampening"));
+    error = "--optimizer: expected a momentum above 0 and a dampening of 0 for nesterov, got " +
+            toText(spec.get("momentum")) + " and " + toText(spec.get("dampening"));
     return std::nullopt;
   }
   return spec;

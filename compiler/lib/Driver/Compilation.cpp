@@ -584,7 +584,7 @@ void runJob(KernelJob &job, const TargetBackend &backend, KernelContexts &contex
 
 } // namespace
 
-Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vector<TargetSpec> &specs,
+Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vector<TargetSpec> &allSpecs,
                                     TargetContents &contents, std::string &text) {
   DialectRegistry dialects;
   registry.registerDialects(dialects, backend.name());
@@ -593,6 +593,9 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
   for (const ScheduledModule &schedule : llvm::reverse(contents.schedules)) // the general one decides
     for (auto &entry : collectUses(schedule.module))
       uses.try_emplace(entry.getKey(), std::move(entry.getValue()));
+  std::vector<TargetSpec> specs = allSpecs;
+  if (options.variants[backend.name().str()].empty())
+    llvm::erase_if(specs, [&](const TargetSpec &spec) { return !backend.needsVariant(contents.kernels, spec); });
   for (const TargetSpec &spec : specs)
     for (KernelOp kernel : contents.kernels) {
       KernelJob job;

@@ -523,13 +523,20 @@ private:
         place(buffer, offset);
       }
     }
+    for (vxrt::AllocateOp buffer : placed)
+      buffer.erase();
   }
 
-  static void place(vxrt::AllocateOp buffer, Value offset) {
+  void place(vxrt::AllocateOp buffer, Value offset) {
     OpBuilder at(buffer);
-    auto slice = vxrt::ArenaSliceOp::create(at, buffer.getLoc(), buffer.getType(), offset, buffer.getSize());
-    buffer.replaceAllUsesWith(slice.getResult());
-    buffer.erase();
+    replace(buffer, vxrt::ArenaSliceOp::create(at, buffer.getLoc(), buffer.getType(), offset, buffer.getSize()));
+  }
+
+  /// The op stays until all are placed: one whose size is a symbol may be the first of the program, before which the
+  /// arena's expressions are inserted.
+  void replace(vxrt::AllocateOp buffer, Value slice) {
+    buffer.replaceAllUsesWith(slice);
+    placed.push_back(buffer);
   }
 
   /// The whole buffer first, then each part as one of it. All sizes are numbers.
@@ -544,8 +551,7 @@ private:
     for (auto [buffer, within] : slot.parts) {
       auto part =
           vxrt::SliceOp::create(builder, buffer.getLoc(), buffer.getType(), memory, number(within), sizeOf(buffer));
-      buffer.replaceAllUsesWith(part.getResult());
-      buffer.erase();
+      replace(buffer, part);
     }
     OpBuilder at(joined);
     for (const PartCopy &copy : slot.copies) {
@@ -555,8 +561,7 @@ private:
       vxrt::CopyOp::create(at, location, joined.getInputs()[copy.operand], part, /*barrier=*/false);
     }
     joined.erase();
-    whole.replaceAllUsesWith(memory.getResult());
-    whole.erase();
+    replace(whole, memory);
     slot.buffers.erase(slot.buffers.begin());
   }
 
@@ -564,6 +569,7 @@ private:
   bool inPlace;
   Lifetimes lifetimes;
   NamedMaxima maxima;
+  SmallVector<vxrt::AllocateOp> placed; // and to be erased
   SmallVector<Slot> slots;
   llvm::DenseMap<Operation *, size_t> slotOf; // until slots are merged
   SmallVector<Sample> samples;

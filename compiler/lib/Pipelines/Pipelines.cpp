@@ -155,6 +155,13 @@ void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) 
   pm.addNestedPass<func::FuncOp>(createFoldBatchNormPass(foldBatchNorm));
   // Again: sizes that are numbers now, and weights without a norm behind them, show more.
   recognise(pm, options.strictMath);
+  IntegerProductsPassOptions integers;
+  integers.strictMath = options.strictMath;
+  pm.addNestedPass<func::FuncOp>(createIntegerProductsPass(integers));
+  pm.addNestedPass<func::FuncOp>(createDecomposePass([](Operation *op) { return isa<QuantizeOp, DequantizeOp>(op); }));
+  HoistWeightScalesPassOptions scales;
+  scales.strictMath = options.strictMath;
+  pm.addNestedPass<func::FuncOp>(createHoistWeightScalesPass(scales));
   ApplyPrecisionPassOptions applyPrecision;
   applyPrecision.precision = options.precision;
   pm.addNestedPass<func::FuncOp>(createApplyPrecisionPass(applyPrecision));
@@ -184,10 +191,12 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     llvm::append_range(channelsLast.factors, layouts.channelsLastFactors);
     pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass(channelsLast));
   }
+  pm.addNestedPass<func::FuncOp>(createSplitWeightBlocksPass());
   if (layouts.packedWeights) {
     PackWeightsPassOptions pack;
     pack.tileBytes = layouts.packedWeightBytes;
-    pm.addNestedPass<func::FuncOp>(createPackWeightsPass(pack));
+    pm.addNestedPass<func::FuncOp>(createPackWeightsPass(
+        pack, [&backend, spec](Operation *product) { return backend.countPackedNeighbours(product, spec); }));
   }
   if (layouts.channelsLast || layouts.packedWeights) {
     pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());

@@ -161,9 +161,36 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     return work;
   }
 
+  /// True where integers of 8 bits or fewer become the numbers that a product, a convolution or a gather reads: these
+  /// decode what they read, so that a weight of few bits is never kept as floats.
+  static bool decodesFactor(Operation *op) {
+    auto cast = dyn_cast<CastOp>(op);
+    if (!cast || !isa<FloatType>(getElementTypeOrSelf(cast.getResult().getType())))
+      return false;
+    auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getInput().getType()));
+    auto shape = mlir::cast<RankedTensorType>(cast.getInput().getType());
+    if (!integer || integer.getWidth() > 8 || integer.getWidth() == 1 || getSplatNumber(cast.getInput()))
+      return false;
+    constexpr size_t mostReaders = 64;
+    llvm::SetVector<Operation *> readers;
+    readers.insert(op);
+    for (size_t next = 0; next < readers.size() && readers.size() < mostReaders; ++next)
+      for (Operation *user : readers[next]->getUsers()) {
+        if (user->hasTrait<OpTrait::Product>() || isa<GatherOp>(user))
+          return true;
+        bool isSame =
+            user->getNumResults() == 1 && (user->hasTrait<OpTrait::Elementwise>() || user->hasTrait<OpTrait::View>());
+        auto type = isSame ? dyn_cast<RankedTensorType>(user->getResult(0).getType()) : RankedTensorType();
+        if (type && type.hasStaticShape() && type.getNumElements() == shape.getNumElements())
+          readers.insert(user);
+      }
+    return false;
+  }
+
   void tryFold(Operation *op) {
-    if (op->getNumResults() != 1 || isa<ConstantOp>(op) || !reference::canEvaluate(op->getName()) ||
-        op->getParentOfType<FusionOp>())
+    // Integers stay integers: a product may read them.
+    if (op->getNumResults() != 1 || isa<ConstantOp, DequantizeOp>(op) || decodesFactor(op) ||
+        !reference::canEvaluate(op->getName()) || op->getParentOfType<FusionOp>())
       return;
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (!type || !type.hasStaticShape() || type.getNumElements() > maxElements)
@@ -192,11 +219,25 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
   void materialize(Operation *op) {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     const HostTensor &tensor = values[op];
-    ElementsAttr value = type.getNumElements() <= maxInline ? reference::getElementsAttr(type, tensor)
-                                                            : reference::getResourceAttr(type, tensor, "folded");
+    ElementsAttr value =
+        type.getNumElements() <= maxInline ? reference::getElementsAttr(type, tensor) : getSplat(type, tensor);
+    if (!value)
+      value = reference::getResourceAttr(type, tensor, "folded");
     OpBuilder builder(op);
     op->replaceAllUsesWith(ConstantOp::create(builder, op->getLoc(), type, value, getFoldedNames(op)));
     op->erase();
+  }
+
+  /// `tensor` as one number in every place; null where the numbers differ.
+  static ElementsAttr getSplat(RankedTensorType type, const HostTensor &tensor) {
+    for (int64_t i = 1; i < tensor.getNumElements(); ++i)
+      if (tensor.getBits(i) != tensor.getBits(0))
+        return {};
+    HostTensor one(tensor.getElementType(), {});
+    one.setBits(0, tensor.getBits(0));
+    Type element = type.getElementType();
+    auto scalar = cast<DenseElementsAttr>(reference::getElementsAttr(RankedTensorType::get({}, element), one));
+    return scalar.resizeSplat(RankedTensorType::get(type.getShape(), element));
   }
 
   static constexpr StringLiteral foldedPrefix = "folded from ";

@@ -8,6 +8,7 @@
 #include "BlockDependences.h"
 #include "vx/Analysis/DerivableVariables.h"
 #include "vx/Analysis/JoinedParts.h"
+#include "vx/Analysis/LowBitWeights.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
@@ -32,6 +33,26 @@ bool isHostScalar(OpOperand &use) {
 }
 
 namespace {
+
+/// True for a part of the decoding of a weight of few bits that only products read: each decodes what it reads.
+bool isDecodedByProducts(Operation *op) {
+  if (op->getNumResults() != 1 || !op->hasTrait<OpTrait::Elementwise>() || !decodesLowBits(op->getResult(0)))
+    return false;
+  llvm::SetVector<Operation *> visited;
+  visited.insert(op);
+  for (size_t next = 0; next < visited.size(); ++next) {
+    if (visited[next]->use_empty())
+      return false;
+    for (Operation *user : visited[next]->getUsers()) {
+      if (isa<ContractOp, ConvOp>(user))
+        continue;
+      if (user->getNumResults() != 1 || !user->hasTrait<OpTrait::Elementwise>())
+        return false;
+      visited.insert(user);
+    }
+  }
+  return true;
+}
 
 /// True for a slice of neighbours that only attention reads, as its query, key or value: a part of a larger tensor,
 /// read in place.
@@ -152,6 +173,8 @@ llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
       constantBytes[op->getResult(0)] = isFree(op) ? 0 : getStaticSizeInBytes(type);
     if (variables.isLoad(op))
       constantBytes[op->getResult(0)] = getStaticSizeInBytes(type);
+    if (isa<UnpackOp>(op) || isDecodedByProducts(op))
+      return;
     bool isView = (isFree(op) && !mayFault(op)) || isa<ReshapeOp>(op);
     if (op->getNumOperands() == 0 || (!isView && (!isComputedByKernel(op) || mayFault(op))))
       return;
@@ -551,7 +574,7 @@ private:
       Operation *user = use.getOwner();
       if (!members.contains(user) || isComputedAnew(user) || isUpdated(use))
         return false;
-      if (getRole(user) == Role::Anchor && !user->hasTrait<OpTrait::TakesPrologue>())
+      if (getRole(user) == Role::Anchor && !user->hasTrait<OpTrait::TakesPrologue>() && !isDecodedByProducts(producer))
         return false;
       usersPreserveElements &= identity.contains(user) && user->hasTrait<OpTrait::Elementwise>();
     }

@@ -53,6 +53,9 @@ void refineFromInterface(InferTypeOpInterface op) {
 void refineFromOperands(Operation *op) {
   if (auto castOp = dyn_cast<CastOp>(op)) {
     refineValue(castOp.getResult(), castOp.getInput().getType());
+  } else if (isa<QuantizeOp, DequantizeOp>(op)) {
+    for (Value operand : op->getOperands())
+      refineValue(op->getResult(0), operand.getType());
   } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     SmallVector<DimAttr> dims(broadcast.getResult().getType().getRank());
     RankedTensorType input = broadcast.getInput().getType();

@@ -1,5 +1,6 @@
 // Neighbouring dimensions that a contraction sums are one: its kernels know sums along one dimension best.
 
+#include "vx/Analysis/LowBitWeights.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -48,6 +49,8 @@ Side join(GraphBuilder &g, Value value, ArrayRef<int64_t> batch, ArrayRef<int64_
 }
 
 LogicalResult joinSummedDims(ContractOp op) {
+  if (decodesLowBits(op.getRhs())) // in blocks that have numbers of their own
+    return success();
   auto pairs = llvm::map_to_vector(llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()),
                                    [](auto dims) { return Pair{std::get<0>(dims), std::get<1>(dims)}; });
   llvm::sort(pairs, [](Pair a, Pair b) { return a.lhs < b.lhs; });

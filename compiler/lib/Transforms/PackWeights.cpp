@@ -1,6 +1,6 @@
 // Weights in the order in which kernels read them.
 
-#include "vx/Analysis/DerivableVariables.h"
+#include "vx/Analysis/LowBitWeights.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -40,16 +40,24 @@ bool repaysPacking(ContractOp op) {
 
 struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
+  PackWeightsPass(const PackWeightsPassOptions &options, std::function<int64_t(Operation *)> countNeighbours)
+      : PackWeightsPassBase(options), countNeighbours(std::move(countNeighbours)) {}
 
   void runOnOperation() override {
     const DerivableVariables variables(getOperation());
     getOperation().walk([&](ContractOp op) {
-      if (tileBytes == 0 || !op.getRhsBatch().empty() || op.getRhs().getType().getRank() != 2 ||
-          op.getRhsContracting().size() != 1)
+      ArrayRef<int64_t> summed = op.getRhsContracting();
+      int64_t rank = op.getRhs().getType().getRank();
+      if (tileBytes == 0 || !op.getRhsBatch().empty() || summed.empty() || rank != int64_t(summed.size()) + 1)
         return;
-      int64_t k = op.getRhsContracting().front();
-      if (isWeight(op.getRhs(), variables) || repaysPacking(op))
-        pack(op.getRhsMutable(), 1 - k, {1 - k, k});
+      int64_t column = 0;
+      while (llvm::is_contained(summed, column))
+        ++column;
+      SmallVector<int64_t> permutation = {column};
+      permutation.append(summed.begin(), summed.end());
+      if (!packLowBits(op.getRhsMutable(), variables, column, permutation) && rank == 2 &&
+          (isWeight(op.getRhs(), variables) || repaysPacking(op)))
+        pack(op.getRhsMutable(), column, permutation);
     });
     getOperation().walk([&](ConvOp op) {
       if (!op.getChannelsLast() || (op.getGroups() != 1 && tileBytes == 0))
@@ -58,20 +66,49 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
       for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)
         permutation.push_back(d);
       permutation.push_back(1);
+      if (op.getGroups() == 1 && packLowBits(op.getFilterMutable(), variables, 0, permutation))
+        return;
       if (isWeight(op.getFilter(), variables))
         pack(op.getFilterMutable(), 0, permutation, op.getGroups());
     });
   }
 
+  /// Packs the integers that the factor is computed from, so that the product decodes what it reads; false where the
+  /// factor is not computed so.
+  bool packLowBits(OpOperand &factor, const DerivableVariables &variables, int64_t dim, ArrayRef<int64_t> permutation) {
+    std::optional<LowBitWeight> weight = LowBitWeight::find(factor.get(), variables);
+    if (!weight || weight->findBlock(permutation.back()) != 0)
+      return false;
+    OpBuilder builder(factor.getOwner());
+    GraphBuilder g(builder, factor.getOwner()->getLoc());
+    factor.set(weight->decode(g, packTensor(factor, weight->getIntegers(), dim, permutation, /*groups=*/1)));
+    return true;
+  }
+
   /// Packs a weight whose columns, along `dim`, belong to `groups` of equal size.
   void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation, int64_t groups = 1) {
-    Value weight = operand.get();
-    auto type = cast<RankedTensorType>(weight.getType());
+    auto type = cast<RankedTensorType>(operand.get().getType());
     Type sum = getElementTypeOrSelf(operand.getOwner()->getResult(0).getType());
     bool isSummed = isa<FloatType>(sum) || (tileBytes != 0 && sum.isInteger(32));
     if (!type.hasStaticShape() || type.getNumElements() == 0 || !isSummed)
       return;
-    int64_t tile = std::max<int64_t>(1, tileBytes * 8 / type.getElementTypeBitWidth());
+    operand.set(packTensor(operand, operand.get(), dim, permutation, groups));
+  }
+
+  /// `tensor`, of the shape of a factor, unpacked from tiles of as many columns as vectors of the factor have.
+  Value packTensor(OpOperand &factor, Value tensor, int64_t dim, ArrayRef<int64_t> permutation, int64_t groups) {
+    auto type = cast<RankedTensorType>(tensor.getType()), factorType = cast<RankedTensorType>(factor.get().getType());
+    int64_t neighbours = countNeighbours ? countNeighbours(factor.getOwner()) : 1;
+    int64_t tile = std::max<int64_t>(1, tileBytes * 8 / factorType.getElementTypeBitWidth() / neighbours);
+    // Of integers of few bits a vector is a part of a line of the cache: as many vectors as a product reads at once lie
+    // together.
+    constexpr int64_t mostVectors = 4;
+    int64_t vectors =
+        neighbours == 1 && tileBytes != 0 ? factorType.getElementTypeBitWidth() / type.getElementTypeBitWidth() : 1;
+    vectors = std::min(vectors, mostVectors);
+    while (vectors > 1 && type.getDimSize(dim) % (tile * vectors) != 0)
+      vectors /= 2;
+    tile *= vectors;
     // A product's vectors begin with a group. Where some would reach into a second tile, one tile has all columns, and
     // so many more that the last vector ends inside of it.
     int64_t columns = type.getDimSize(dim), ofGroup = columns / groups;
@@ -79,12 +116,20 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
     if (groups > 1 && ofGroup % tile != 0 && !isDepthwise)
       tile = llvm::alignTo(columns, tile) + tile;
     // Used by several ops: packed once, since the copies are equal and CSE finds them.
-    OpBuilder builder(operand.getOwner());
-    Location loc = operand.getOwner()->getLoc();
-    Value packed = PackOp::create(builder, loc, weight, dim, tile, permutation);
-    operand.set(UnpackOp::create(builder, loc, type, packed, dim, permutation));
+    OpBuilder builder(factor.getOwner());
+    Location loc = factor.getOwner()->getLoc();
+    Value packed = PackOp::create(builder, loc, tensor, dim, tile, permutation, neighbours);
+    return UnpackOp::create(builder, loc, type, packed, dim, permutation, neighbours);
   }
+
+  std::function<int64_t(Operation *)> countNeighbours; // null: one for all
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createPackWeightsPass(const PackWeightsPassOptions &options,
+                                            std::function<int64_t(Operation *)> countNeighbours) {
+  return std::make_unique<PackWeightsPass>(options, std::move(countNeighbours));
+}
+
 } // namespace vx

@@ -112,9 +112,9 @@ llvm::Expected<Shape> evaluateResultShapeOf(Operation *op, const SymbolValues &s
 static const EvaluatorTable &getEvaluatorTable() {
   static const EvaluatorTable table = [] {
     EvaluatorTable all;
-    for (auto addFamily :
-         {addElementwiseEvaluators, addShapeEvaluators, addContractionEvaluators, addReductionEvaluators,
-          addNormEvaluators, addAttentionEvaluators, addIndexingEvaluators, addSequenceEvaluators})
+    for (auto addFamily : {addElementwiseEvaluators, addShapeEvaluators, addContractionEvaluators,
+                           addReductionEvaluators, addNormEvaluators, addQuantizationEvaluators, addAttentionEvaluators,
+                           addIndexingEvaluators, addSequenceEvaluators})
       addFamily(all);
     return all;
   }();

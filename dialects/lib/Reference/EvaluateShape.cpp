@@ -54,46 +54,62 @@ static Result evaluateTranspose(TransposeOp op, const HostTensor &input) {
   return result;
 }
 
-static Shape getPackedShape(llvm::ArrayRef<int64_t> shape, int64_t dim, int64_t tile,
-                            llvm::ArrayRef<int64_t> permutation) {
-  Shape packed;
-  for (int64_t from : permutation)
-    packed.push_back(from == dim ? llvm::divideCeil(shape[from], tile) : shape[from]);
-  packed.push_back(tile);
-  return packed;
-}
+namespace {
 
-/// Calls back with the linear places of each element in the tensor and in the packed form of it.
-static void forEachPacked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> packedShape, int64_t dim,
-                          llvm::ArrayRef<int64_t> permutation,
-                          llvm::function_ref<void(int64_t linear, int64_t packed)> callback) {
-  int64_t tile = packedShape.back();
-  Shape packedStrides = getStrides(packedShape), strides(shape.size());
-  for (auto [place, from] : llvm::enumerate(permutation))
-    strides[from] = packedStrides[place];
-  IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
-    int64_t packed = index[dim] % tile;
-    for (size_t d = 0; d < shape.size(); ++d)
-      packed += (static_cast<int64_t>(d) == dim ? index[d] / tile : index[d]) * strides[d];
-    callback(linear, packed);
-  });
-}
+/// How `vx.pack` and `vx.unpack` lay a tensor out.
+struct Packing {
+  int64_t dim, tile;
+  llvm::ArrayRef<int64_t> permutation;
+  int64_t inner;
+
+  /// How many neighbours along dimension `from` lie together.
+  int64_t togetherAlong(int64_t from) const { return from == dim ? tile : from == permutation.back() ? inner : 1; }
+
+  Shape packedShape(llvm::ArrayRef<int64_t> shape) const {
+    Shape packed;
+    for (int64_t from : permutation)
+      packed.push_back(llvm::divideCeil(shape[from], togetherAlong(from)));
+    packed.push_back(tile);
+    if (inner > 1)
+      packed.push_back(inner);
+    return packed;
+  }
+
+  /// Calls back with the linear places of each element in the tensor and in the packed form of it.
+  void forEach(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(int64_t linear, int64_t packed)> callback) const {
+    Shape packedStrides = getStrides(packedShape(shape)), strides(shape.size());
+    for (auto [place, from] : llvm::enumerate(permutation))
+      strides[from] = packedStrides[place];
+    IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+      int64_t packed = index[dim] % tile * inner;
+      if (inner > 1)
+        packed += index[permutation.back()] % inner;
+      for (size_t d = 0; d < shape.size(); ++d)
+        packed += index[d] / togetherAlong(d) * strides[d];
+      callback(linear, packed);
+    });
+  }
+};
+
+} // namespace
 
 static Result evaluatePack(PackOp op, const HostTensor &input) {
-  Shape shape = getPackedShape(input.getShape(), op.getDim(), op.getTile(), op.getPermutation());
-  HostTensor result(input.getElementType(), shape); // zeros
-  forEachPacked(input.getShape(), shape, op.getDim(), op.getPermutation(),
-                [&](int64_t linear, int64_t packed) { copyElement(result, packed, input, linear); });
+  const Packing packing = {static_cast<int64_t>(op.getDim()), static_cast<int64_t>(op.getTile()), op.getPermutation(),
+                           static_cast<int64_t>(op.getInner())};
+  HostTensor result(input.getElementType(), packing.packedShape(input.getShape())); // zeros
+  packing.forEach(input.getShape(),
+                  [&](int64_t linear, int64_t packed) { copyElement(result, packed, input, linear); });
   return result;
 }
 
 static Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
-  if (getPackedShape(resultShape, op.getDim(), input.getShape().back(), op.getPermutation()) != input.getShape())
+  const Packing packing = {static_cast<int64_t>(op.getDim()), input.getShape()[resultShape.size()], op.getPermutation(),
+                           static_cast<int64_t>(op.getInner())};
+  if (packing.packedShape(resultShape) != input.getShape())
     return callError(op, "the shape " + describeShape(input.getShape()) + " does not unpack to " +
                              describeShape(resultShape));
   HostTensor result(input.getElementType(), resultShape);
-  forEachPacked(resultShape, input.getShape(), op.getDim(), op.getPermutation(),
-                [&](int64_t linear, int64_t packed) { copyElement(result, linear, input, packed); });
+  packing.forEach(resultShape, [&](int64_t linear, int64_t packed) { copyElement(result, linear, input, packed); });
   return result;
 }
 

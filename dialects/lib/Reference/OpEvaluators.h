@@ -139,6 +139,7 @@ void addShapeEvaluators(EvaluatorTable &table);
 void addContractionEvaluators(EvaluatorTable &table);
 void addReductionEvaluators(EvaluatorTable &table);
 void addNormEvaluators(EvaluatorTable &table);
+void addQuantizationEvaluators(EvaluatorTable &table);
 void addAttentionEvaluators(EvaluatorTable &table);
 void addIndexingEvaluators(EvaluatorTable &table);
 void addSequenceEvaluators(EvaluatorTable &table);

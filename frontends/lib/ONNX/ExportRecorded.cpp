@@ -16,7 +16,7 @@ namespace {
 
 /// The version of the wire format that came with a version of the ops.
 int64_t getIrVersion(int64_t opset) {
-  return opset <= 20 ? 9 : opset <= 22 ? 10 : opset == 23 ? 11 : opset == 24 ? 12 : 13;
+  return opset <= 20 ? 9 : opset <= 22 ? 10 : opset == 23 ? 11 : opset == 24 ? 12 : opset <= 27 ? 13 : 14;
 }
 
 class RecordedExport {

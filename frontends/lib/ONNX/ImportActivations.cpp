@@ -110,9 +110,15 @@ static void importSelu(NodeImporter &n) {
 
 static void importSigmoid(NodeImporter &n) { n.setOutput(0, emitSigmoid(n, n.getTensor(0))); }
 
-static void importSwish(NodeImporter &n) {
-  Value x = n.getTensor(0);
-  n.setOutput(0, n.emit<MulOp>(x, emitSigmoid(n, emitScaled(n, x, n.getFloat("alpha", 1.0f)))));
+Value emitSwish(NodeImporter &n, Value x, double alpha) {
+  return n.emit<MulOp>(x, emitSigmoid(n, emitScaled(n, x, alpha)));
+}
+static void importSwish(NodeImporter &n) { n.setOutput(0, emitSwish(n, n.getTensor(0), n.getFloat("alpha", 1.0f))); }
+
+static void importSwiGLU(NodeImporter &n) {
+  n.requireShape(1, n.getDims(0)); // one value would be repeated
+  Value gate = emitSwish(n, n.getTensor(0), n.getFloat("alpha", 1.0f));
+  n.setOutput(0, n.emit<MulOp>(gate, n.broadcast(n.getTensor(1), n.getDims(0))));
 }
 
 static void importHardSigmoid(NodeImporter &n) {
@@ -131,6 +137,12 @@ static void importMish(NodeImporter &n) {
 
 static void importSoftsign(NodeImporter &n) { n.setOutput(0, emitSoftsign(n, n.getTensor(0))); }
 
+Value emitTanhGelu(NodeImporter &n, Value x) {
+  Value cube = n.emit<MulOp>(n.emit<MulOp>(x, x), x);
+  Value inner = n.emit<TanhOp>(emitScaled(n, n.emit<AddOp>(x, emitScaled(n, cube, 0.044715)), 0.79788456080286535588));
+  return n.emit<MulOp>(emitScaled(n, x, 0.5), emitShifted(n, inner, 1));
+}
+
 static void importGelu(NodeImporter &n) {
   Value x = n.getTensor(0);
   std::string approximate = n.getString("approximate", "none");
@@ -138,9 +150,26 @@ static void importGelu(NodeImporter &n) {
     return n.setOutput(0, emitGelu(n, x));
   if (approximate != "tanh")
     throwInvalid("expects 'approximate' to be 'none' or 'tanh', got '" + approximate + "'");
-  Value cube = n.emit<MulOp>(n.emit<MulOp>(x, x), x);
-  Value inner = n.emit<TanhOp>(emitScaled(n, n.emit<AddOp>(x, emitScaled(n, cube, 0.044715)), 0.79788456080286535588));
-  n.setOutput(0, n.emit<MulOp>(emitScaled(n, x, 0.5), emitShifted(n, inner, 1)));
+  n.setOutput(0, emitTanhGelu(n, x));
+}
+
+/// Input 0 plus a bias of one value for each place of the last dimension, input 1, where there is one.
+static Value addLastBias(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  if (!n.hasInput(1))
+    return x;
+  Dims dims = vx::getDims(typeOf(x));
+  if (dims.empty())
+    throwInvalid("expects an input of 1 or more dimensions, got " + describe(x.getType()));
+  n.requireShape(1, {dims.back()}); // one value would be repeated
+  return n.emit<AddOp>(x, n.broadcast(n.getTensor(1), dims));
+}
+
+static void importBiasGelu(NodeImporter &n) { n.setOutput(0, emitGelu(n, addLastBias(n))); }
+static void importFastGelu(NodeImporter &n) { n.setOutput(0, emitTanhGelu(n, addLastBias(n))); }
+static void importPlainGelu(NodeImporter &n) { n.setOutput(0, emitGelu(n, n.getTensor(0))); }
+static void importQuickGelu(NodeImporter &n) {
+  n.setOutput(0, emitSwish(n, n.getTensor(0), n.getFloat("alpha", 1.702f)));
 }
 
 static void importShrink(NodeImporter &n) {
@@ -188,11 +217,20 @@ static constexpr OpTableEntry activationsTable[] = {
     {"Softplus", 1, newestOpset, importSoftplus},
     {"Softsign", 1, newestOpset, importSoftsign},
     {"Sqrt", 6, newestOpset, importSqrt},
+    {"SwiGLU", 28, newestOpset, importSwiGLU},
     {"Swish", 24, newestOpset, importSwish},
     {"Tan", 7, newestOpset, importTan},
     {"Tanh", 6, newestOpset, importTanh},
     {"ThresholdedRelu", 10, newestOpset, importThresholdedRelu},
 };
 const llvm::ArrayRef<OpTableEntry> activationsOps = activationsTable;
+
+static constexpr OpTableEntry fusedActivationsTable[] = {
+    {"BiasGelu", 1, newestMicrosoftOpset, importBiasGelu},
+    {"FastGelu", 1, newestMicrosoftOpset, importFastGelu},
+    {"Gelu", 1, newestMicrosoftOpset, importPlainGelu},
+    {"QuickGelu", 1, newestMicrosoftOpset, importQuickGelu},
+};
+const llvm::ArrayRef<OpTableEntry> fusedActivationsOps = fusedActivationsTable;
 
 } // namespace vx::onnx

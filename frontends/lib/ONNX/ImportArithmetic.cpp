@@ -113,20 +113,23 @@ static void importMod(NodeImporter &n) {
   Type elementType = n.getElementType(0);
   if (followIntegers(n, elementType, modulo))
     return;
-  if (!isFmod && isa<FloatType>(elementType))
-    throwInvalid("expects integers when 'fmod' is 0, got " + describe(n.getTensorType(0)));
+  if (!isFmod && isa<FloatType>(elementType) && n.version < 28)
+    throwInvalid("expects integers when 'fmod' is 0 in version " + Twine(n.version) + ", got " +
+                 describe(n.getTensorType(0)));
   auto [lhs, rhs] = getPair(n);
   Value remainder = n.emit<RemOp>(lhs, rhs);
   if (isFmod || elementType.isUnsignedInteger())
     return n.setBroadcastOutput(remainder);
-  // The remainder takes the sign of the divisor.
+  // The remainder takes the sign of the divisor. Of a divisor of 0, which has none here, a float's remainder is NaN.
   Value zero = n.splatLike(0, remainder);
   Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, remainder, zero);
   Value wantsNegative = n.emit<CompareOp>(ComparePredicate::lt, rhs, zero);
   Value differs = n.emit<XorOp>(isNegative, wantsNegative);
   Value isNotZero = n.emit<CompareOp>(ComparePredicate::ne, remainder, zero);
-  Value moved = n.emit<AddOp>(remainder, rhs);
-  n.setBroadcastOutput(n.emit<SelectOp>(n.emit<AndOp>(differs, isNotZero), moved, remainder));
+  Value moved = n.emit<SelectOp>(differs, n.emit<AddOp>(remainder, rhs), remainder);
+  if (isa<FloatType>(elementType))
+    zero = n.emit<SelectOp>(wantsNegative, n.splatLike(-0.0, remainder), zero);
+  n.setBroadcastOutput(n.emit<SelectOp>(isNotZero, moved, zero));
 }
 
 /// base^exponent of i64, which no float holds, by squaring; the low bits of what is too large. Of exponents that are no
@@ -264,22 +267,34 @@ static void importBitShift(NodeImporter &n) {
   std::string direction = n.getString("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     throwInvalid("expects 'direction' to be LEFT or RIGHT, got '" + direction + "'");
+  const bool isLeft = direction == "LEFT";
   auto [value, amount] = getPair(n);
   auto type = dyn_cast<IntegerType>(elementOf(value));
-  if (!type || !type.isUnsigned() || elementOf(amount) != type)
-    throwInvalid("expects unsigned integers of one type, got " + describe(n.getTensorType(0)) + " and " +
+  if (!type || type.getWidth() < 8 || elementOf(amount) != type)
+    throwInvalid("expects integers of one type of 8 to 64 bits, got " + describe(n.getTensorType(0)) + " and " +
                  describe(n.getTensorType(1)));
-  // 2^amount: of each bit of the amount that is set, 2^(that bit's number).
-  Value power = n.splatLike(1, value), zero = n.splatLike(0, value);
+  const bool isSigned = !type.isUnsigned();
+  Value zero = n.splatLike(0, value);
+  // Shifted right, a negative number is its complement, which is not negative: v >> n = ~(~v >> n).
+  Value isComplement = isSigned && !isLeft ? n.emit<CompareOp>(ComparePredicate::lt, value, zero) : Value();
+  auto complement = [&](Value number) {
+    return isComplement ? n.emit<SelectOp>(isComplement, n.emit<NotOp>(number), number) : number;
+  };
+  value = complement(value);
+  // 2^amount: of each bit of the amount that is set, 2^(that bit's number). The highest power of a signed type wraps to
+  // the least number, by which products wrap as a shift does, and quotients are 0.
+  Value power = n.splatLike(1, value);
   for (unsigned bit = 1; bit < type.getWidth(); bit *= 2) {
     Value isSet = n.emit<CompareOp>(ComparePredicate::ne, n.emit<AndOp>(amount, n.splatLike(bit, amount)), zero);
     Value factor = n.emit<SelectOp>(isSet, n.splatLike(std::ldexp(1.0, int(bit)), power), n.splatLike(1, power));
     power = n.emit<MulOp>(power, factor);
   }
-  Value shifted = direction == "LEFT" ? n.emit<MulOp>(value, power) : n.emit<DivOp>(value, power);
-  // All bits are shifted out by the type's width or more.
-  Value isLess = n.emit<CompareOp>(ComparePredicate::lt, amount, n.splatLike(type.getWidth(), amount));
-  n.setBroadcastOutput(n.emit<SelectOp>(isLess, shifted, zero));
+  Value shifted = isLeft ? n.emit<MulOp>(value, power) : n.emit<DivOp>(value, power);
+  // All bits are shifted out by the type's width or more, and by less than 0.
+  Value isInside = n.emit<CompareOp>(ComparePredicate::lt, amount, n.splatLike(type.getWidth(), amount));
+  if (isSigned)
+    isInside = n.emit<AndOp>(isInside, n.emit<CompareOp>(ComparePredicate::ge, amount, zero));
+  n.setBroadcastOutput(complement(n.emit<SelectOp>(isInside, shifted, zero)));
 }
 
 static void importNot(NodeImporter &n) {

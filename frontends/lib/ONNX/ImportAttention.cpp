@@ -1,5 +1,5 @@
 // Attention, and the turning of its queries and keys by their places.
-#include "OpFunctions.h"
+#include "AttentionParts.h"
 #include "Subgraph.h"
 
 #include <cmath>
@@ -9,38 +9,9 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// `size` parted into `count` equal heads.
-static DimAttr getHeadSize(NodeImporter &n, DimAttr size, int64_t count, StringRef attribute) {
-  if (count < 1)
-    throwInvalid("expects '" + attribute + "' to be at least 1, got " + Twine(count));
-  std::optional<int64_t> known = size.asConstant();
-  if (known && *known % count != 0)
-    throwInvalid("expects sizes that '" + attribute + "' = " + Twine(count) + " divides, got " + Twine(*known));
-  n.require(ConstraintKind::multiple, size, n.dim(count));
-  return DimAttr::floorDiv(size, n.dim(count));
-}
-
 //===-- Attention -----------------------------------------------------------------------------===//
 
 namespace {
-/// A query, key or value of rank 4, and which of its dimensions are batch, heads, length and depth.
-struct Heads {
-  Value value;
-  SmallVector<int64_t> dims = {0, 1, 2, 3};
-
-  DimAttr size(int64_t role) const { return getDim(typeOf(value), dims[role]); }
-  /// As [batch, heads, length, depth].
-  void order(NodeImporter &n) {
-    value = n.transpose(value, dims);
-    dims = {0, 1, 2, 3};
-  }
-};
-
-/// What is added to the scores, and where they count; both of rank 4 or null.
-struct Masks {
-  Value bias, takesPart;
-};
-
 struct AttentionInput {
   enum : unsigned { query, key, value, mask, pastKey, pastValue, paddedLengths };
 };
@@ -64,8 +35,7 @@ static Heads readHeads(NodeImporter &n, unsigned input, StringRef attribute) {
   }
   if (!hasCount)
     throwInvalid("expects '" + attribute + "' with inputs of 3 dimensions, got none");
-  DimAttr depth = getHeadSize(n, dims[2], count, attribute);
-  return {n.reshape(tensor, {dims[0], dims[1], n.dim(count), depth}), {0, 2, 1, 3}};
+  return splitHeads(n, tensor, count, attribute);
 }
 
 static void checkAttentionTypes(NodeImporter &n) {
@@ -115,6 +85,16 @@ static FloatType getSoftmaxType(NodeImporter &n, FloatType least) {
   }
 }
 
+/// Has `masks` hide the keys that `takesPart`, of rank 4, does not have.
+static void hide(NodeImporter &n, Masks &masks, Value takesPart) {
+  if (masks.takesPart) {
+    Value both[] = {masks.takesPart, takesPart};
+    n.broadcastTogether(both);
+    takesPart = n.emit<AndOp>(both[0], both[1]);
+  }
+  masks.takesPart = takesPart;
+}
+
 /// `sizes` are those of the scores: batch, heads, length, key length.
 static Masks readMasks(NodeImporter &n, ArrayRef<DimAttr> sizes, FloatType computed) {
   Masks masks;
@@ -136,15 +116,8 @@ static Masks readMasks(NodeImporter &n, ArrayRef<DimAttr> sizes, FloatType compu
       high.back() = sizes.back() - dims.back();
       Value out = n.emitScalar(isBool ? 0.0 : -std::numeric_limits<double>::infinity(), elementOf(mask));
       mask = n.emit<PadOp>(mask, out, n.toArray(low), n.toArray(high));
-      dims.back() = sizes.back();
     }
-    dims.insert(dims.begin(), 4 - dims.size(), n.dim(1));
-    Dims repeated = dims;
-    for (auto [dim, size] : llvm::zip(repeated, sizes))
-      if (dim.asConstant() != 1)
-        dim = size;
-    mask = n.broadcast(n.reshape(mask, dims), repeated);
-    (isBool ? masks.takesPart : masks.bias) = mask;
+    (isBool ? masks.takesPart : masks.bias) = repeatMask(n, mask, sizes);
   }
   if (n.hasInput(AttentionInput::paddedLengths)) {
     RankedTensorType type = n.getTensorType(AttentionInput::paddedLengths);
@@ -156,48 +129,122 @@ static Masks readMasks(NodeImporter &n, ArrayRef<DimAttr> sizes, FloatType compu
     Dims dims = {sizes[0], n.dim(1), n.dim(1), sizes[3]};
     Value places = n.emitAs<IotaOp>(makeTensorType(dims, n.builder.getI64Type()), 3);
     Value lengths = n.broadcastInDim(n.getTensor(AttentionInput::paddedLengths), dims, 0);
-    Value isReal = n.emit<CompareOp>(ComparePredicate::lt, places, lengths);
-    if (masks.takesPart) {
-      Value both[] = {masks.takesPart, isReal};
-      n.broadcastTogether(both);
-      isReal = n.emit<AndOp>(both[0], both[1]);
-    }
-    masks.takesPart = isReal;
+    hide(n, masks, n.emit<CompareOp>(ComparePredicate::lt, places, lengths));
   }
   return masks;
 }
 
-/// 1 / sqrt of a depth that only the call knows, in `type`.
-static Value emitDefaultScale(NodeImporter &n, DimAttr depth, FloatType type) {
-  Value root = n.emit<SqrtOp>(n.emitDim(depth, type));
-  return n.emit<DivOp>(n.splatLike(1, root), root);
+namespace {
+/// A query at place p sees the keys from p - left to p + right; nothing for no bound.
+struct Bounds {
+  std::optional<int64_t> left, right;
+};
+} // namespace
+
+static Bounds readBounds(NodeImporter &n) {
+  auto read = [&](StringRef name) -> std::optional<int64_t> {
+    const int64_t size = n.getInt(name, -1);
+    if (size < -1)
+      throwInvalid("expects '" + name + "' to be at least -1, got " + Twine(size));
+    return size == -1 || size >= maxElements ? std::nullopt : std::optional(size); // there are not as many keys
+  };
+  Bounds bounds{read("left_window_size"), read("right_window_size")};
+  if (n.getFlag("is_causal", false))
+    bounds.right = 0;
+  return bounds;
 }
 
-static Value scaleBy(NodeImporter &n, Value value, Value scale) {
-  return n.emit<MulOp>(value, n.broadcastInDim(scale, vx::getDims(typeOf(value)), {}));
+/// The places of the queries as [batch or 1, 1, length, keys]. The last query has the place of a row's last key where
+/// the node has the rows' lengths; else the first one comes after `past` keys.
+static Value emitQueryPlaces(NodeImporter &n, ArrayRef<DimAttr> sizes, DimAttr past) {
+  const bool hasLengths = n.hasInput(AttentionInput::paddedLengths);
+  Type i64 = n.builder.getI64Type();
+  RankedTensorType type = makeTensorType({hasLengths ? sizes[0] : n.dim(1), n.dim(1), sizes[2], sizes[3]}, i64);
+  Dims dims = vx::getDims(type);
+  Value places = n.emitAs<IotaOp>(type, 2);
+  if (!hasLengths)
+    return n.emit<AddOp>(places, n.broadcastInDim(n.emitDim(past, i64), dims, {}));
+  Value lengths = n.getTensor(AttentionInput::paddedLengths);
+  Value firsts = n.emit<SubOp>(lengths, n.broadcastInDim(n.emitDim(sizes[2], i64), {sizes[0]}, {}));
+  return n.emit<AddOp>(places, n.broadcastInDim(firsts, dims, 0));
 }
 
-/// lhs x rhs for each head, where a head of `rhs` serves one or more of `lhs`: [batch, heads, rows, columns].
-static Value contractHeads(NodeImporter &n, Value lhs, Value rhs, int64_t rhsSummed) {
-  Dims left = vx::getDims(typeOf(lhs)), right = vx::getDims(typeOf(rhs)), result = left;
-  result[3] = right[rhsSummed == 3 ? 2 : 3];
-  bool isGrouped = left[1] != right[1];
-  if (isGrouped) {
-    n.require(ConstraintKind::multiple, left[1], right[1]);
-    Dims grouped = left;
-    grouped[1] = right[1];
-    grouped.insert(grouped.begin() + 2, DimAttr::floorDiv(left[1], right[1]));
-    lhs = n.reshape(lhs, grouped);
+/// The keys inside of the bounds around the places of the queries; null without bounds.
+static Value emitSeen(NodeImporter &n, Value places, const Bounds &bounds) {
+  Value keys = n.emitAs<IotaOp>(places.getType(), 3), seen;
+  auto shifted = [&](int64_t by) { return n.emit<AddOp>(places, n.splatLike(double(by), places)); };
+  if (bounds.right)
+    seen = n.emit<CompareOp>(ComparePredicate::le, keys, shifted(*bounds.right));
+  if (bounds.left) {
+    Value isNear = n.emit<CompareOp>(ComparePredicate::ge, keys, shifted(-*bounds.left));
+    seen = seen ? n.emit<AndOp>(seen, isNear) : isNear;
   }
-  int64_t batch[] = {0, 1}, lhsSummed = isGrouped ? 4 : 3;
-  return n.reshape(
-      n.emit<ContractOp>(lhs, rhs, ArrayRef(batch), ArrayRef(batch), ArrayRef(lhsSummed), ArrayRef(rhsSummed)), result);
+  return seen;
+}
+
+/// Has `masks` or `rules` keep to the bounds, whichever can. Returns the queries that see a key, as [batch, heads,
+/// length, 1], each of them 1 where they are alike; null where all do.
+static Value keepBounds(NodeImporter &n, const Bounds &bounds, ArrayRef<DimAttr> sizes, DimAttr past, Masks &masks,
+                        ScoreRules &rules) {
+  // By the rules alone a query has its own key, or an earlier one, if the last query is not too many places after the
+  // last key.
+  const bool mayRunOut = bounds.left && !addDims(sizes[2], past).isAtMost(addDims(sizes[3], n.dim(*bounds.left)));
+  Value counts;
+  if (bounds.left || bounds.right) {
+    if (n.hasInput(AttentionInput::paddedLengths) || mayRunOut) {
+      hide(n, masks, emitSeen(n, emitQueryPlaces(n, sizes, past), bounds));
+    } else {
+      // A bound to the right is a later place.
+      const int64_t right = bounds.right.value_or(0);
+      rules.isCausal = bounds.right.has_value();
+      rules.past = addDims(past, n.dim(right));
+      if (bounds.left)
+        rules.window = *bounds.left + right + 1;
+      if (masks.bias || masks.takesPart)
+        counts = emitSeen(n, emitQueryPlaces(n, sizes, past), bounds);
+    }
+  }
+  auto add = [&](Value isCounted) {
+    Value both[] = {counts ? counts : isCounted, isCounted};
+    n.broadcastTogether(both);
+    counts = counts ? n.emit<AndOp>(both[0], both[1]) : isCounted;
+  };
+  if (masks.takesPart)
+    add(masks.takesPart);
+  if (masks.bias)
+    add(n.emit<CompareOp>(ComparePredicate::ne, masks.bias,
+                          n.splatLike(-std::numeric_limits<double>::infinity(), masks.bias)));
+  if (!counts)
+    return {};
+  Dims dims = vx::getDims(typeOf(counts));
+  dims[3] = n.dim(1);
+  return n.reshape(n.reduce(ReduceKind::or_, counts, 3), dims);
+}
+
+/// `value` where `sees` holds, else `otherwise`.
+static Value chooseWhere(NodeImporter &n, Value sees, Value value, double otherwise) {
+  return n.emit<SelectOp>(n.broadcast(sees, vx::getDims(typeOf(value))), value, n.splatLike(otherwise, value));
+}
+
+/// Masks of which a query that sees no key sees all: its scores are numbers, and so are their gradients.
+static Masks showAll(NodeImporter &n, Masks masks, Value sees) {
+  if (masks.takesPart) {
+    Value both[] = {masks.takesPart, n.emit<NotOp>(sees)};
+    n.broadcastTogether(both);
+    masks.takesPart = n.emit<OrOp>(both[0], both[1]);
+  }
+  if (masks.bias) {
+    Value all[] = {sees, masks.bias, n.splatLike(0, masks.bias)};
+    n.broadcastTogether(all);
+    masks.bias = n.emit<SelectOp>(all[0], all[1], all[2]);
+  }
+  return masks;
 }
 
 /// Attention step by step, where the steps between are wanted too or the softmax is wider than the rest. All are
-/// [batch, heads, length, depth].
+/// [batch, heads, length, depth]. `sees` is the mask that keepBounds gives.
 static Value computeSteps(NodeImporter &n, Value q, Value k, Value v, const Masks &masks,
-                          llvm::function_ref<Value(Value)> scale, float softcap, bool isCausal, DimAttr past,
+                          llvm::function_ref<Value(Value)> scale, const ScoreRules &rules, Value sees,
                           FloatType softmaxType) {
   auto resultType = cast<FloatType>(n.getTensorType(AttentionInput::query).getElementType());
   int64_t mode = n.getInt("qk_matmul_output_mode", 0);
@@ -208,46 +255,37 @@ static Value computeSteps(NodeImporter &n, Value q, Value k, Value v, const Mask
   Value scores = scale(contractHeads(n, q, k, 3));
   Dims sizes = vx::getDims(typeOf(scores));
   offer(0, scores);
-  if (softcap != 0) {
-    Value cap = n.splatLike(softcap, scores);
+  if (rules.softcap != 0) {
+    Value cap = n.splatLike(rules.softcap, scores);
     scores = n.emit<MulOp>(n.emit<TanhOp>(n.emit<DivOp>(scores, cap)), cap);
   }
   offer(1, scores);
   if (masks.bias)
     scores = n.emit<AddOp>(scores, n.broadcast(masks.bias, sizes));
-  auto hide = [&](Value takesPart) {
-    scores = n.emit<SelectOp>(n.broadcast(takesPart, sizes), scores,
-                              n.splatLike(-std::numeric_limits<double>::infinity(), scores));
+  auto hideOthers = [&](Value takesPart) {
+    scores = chooseWhere(n, takesPart, scores, -std::numeric_limits<double>::infinity());
   };
   if (masks.takesPart)
-    hide(masks.takesPart);
-  if (isCausal) {
+    hideOthers(masks.takesPart);
+  if (rules.isCausal || rules.window) {
     RankedTensorType type = makeTensorType({sizes[2], sizes[3]}, n.builder.getI64Type());
-    Value place = n.emitAs<IotaOp>(type, 0), first = n.emitDim(past, n.builder.getI64Type());
-    place = n.emit<AddOp>(place, n.broadcastInDim(first, vx::getDims(type), {}));
-    hide(n.emit<CompareOp>(ComparePredicate::le, n.emitAs<IotaOp>(type, 1), place));
+    Value place = n.emitAs<IotaOp>(type, 0), key = n.emitAs<IotaOp>(type, 1);
+    place =
+        n.emit<AddOp>(place, n.broadcastInDim(n.emitDim(rules.past, n.builder.getI64Type()), vx::getDims(type), {}));
+    if (rules.isCausal)
+      hideOthers(n.emit<CompareOp>(ComparePredicate::le, key, place));
+    if (rules.window)
+      hideOthers(n.emit<CompareOp>(ComparePredicate::gt, key,
+                                   n.emit<SubOp>(place, n.splatLike(double(*rules.window), place))));
   }
   offer(2, scores);
+  if (sees)
+    scores = chooseWhere(n, sees, scores, 0);
   Value weights = n.emit<SoftmaxOp>(n.cast(scores, softmaxType), 3, /*log=*/false);
+  if (sees)
+    weights = chooseWhere(n, sees, weights, 0);
   offer(3, weights);
   return contractHeads(n, n.cast(weights, elementOf(v)), v, 2);
-}
-
-/// Attention of operands of one type, in which the result is, with the dimensions of the query. `past`: how many keys
-/// stand before the query's first place.
-static Value emitAttention(NodeImporter &n, const Heads &q, const Heads &k, const Heads &v, const Masks &masks,
-                           double scale, float softcap, bool isCausal, DimAttr past) {
-  enum Role { batch, heads, length, depth };
-  Dims dims(4);
-  for (Role role : {batch, heads, length, depth})
-    dims[q.dims[role]] = (role == depth ? v : q).size(role);
-  Builder &b = n.builder;
-  return n.emitAs<AttentionOp>(
-      makeTensorType(dims, elementOf(q.value)), Type(), q.value, k.value, v.value, masks.takesPart, masks.bias,
-      b.getF64FloatAttr(scale), softcap != 0 ? b.getF64FloatAttr(softcap) : FloatAttr(),
-      isCausal ? b.getUnitAttr() : UnitAttr(), IntegerAttr(), isCausal && past.asConstant() != 0 ? past : DimAttr(),
-      UnitAttr(), b.getDenseI64ArrayAttr(q.dims), b.getDenseI64ArrayAttr(k.dims), b.getDenseI64ArrayAttr(v.dims),
-      b.getDenseI64ArrayAttr(q.dims));
 }
 
 static void importAttention(NodeImporter &n) {
@@ -262,7 +300,7 @@ static void importAttention(NodeImporter &n) {
     throwInvalid("expects 'qk_matmul_output_mode' from 0 to 3, got " + Twine(mode));
   if (n.hasAttribute("scale") && !std::isfinite(n.getFloat("scale")))
     throwInvalid("expects 'scale' to be finite, got " + std::to_string(n.getFloat("scale")));
-  bool isCausal = n.getFlag("is_causal", false);
+  const Bounds bounds = readBounds(n);
 
   // The cache is a tensor of [batch, heads, length, depth]; what is new comes behind what it holds.
   DimAttr past = n.dim(0);
@@ -289,7 +327,11 @@ static void importAttention(NodeImporter &n) {
   for (Heads *heads : {&q, &k, &v})
     heads->value = n.cast(heads->value, computed);
   enum Role { batch, heads, length, depth };
-  Masks masks = readMasks(n, {q.size(batch), q.size(heads), q.size(length), k.size(length)}, computed);
+  const DimAttr sizes[] = {q.size(batch), q.size(heads), q.size(length), k.size(length)};
+  Masks masks = readMasks(n, sizes, computed);
+  ScoreRules rules;
+  rules.softcap = softcap;
+  Value sees = keepBounds(n, bounds, sizes, past, masks, rules);
 
   DimAttr queryDepth = q.size(depth).asConstant() ? q.size(depth) : k.size(depth);
   std::optional<double> scale;
@@ -306,20 +348,23 @@ static void importAttention(NodeImporter &n) {
       return scale ? n.emit<MulOp>(scores, n.splatLike(*scale, scores))
                    : scaleBy(n, scores, emitDefaultScale(n, queryDepth, wide));
     };
-    result = computeSteps(n, q.value, k.value, v.value, masks, scaled, softcap, isCausal, past, softmaxType);
+    result = computeSteps(n, q.value, k.value, v.value, masks, scaled, rules, sees, softmaxType);
     if (isFlat)
       result = n.transpose(result, {0, 2, 1, 3});
   } else {
     if (!scale) // the op has a number; the query is scaled in the width of the scores and rounded once
       q.value = n.cast(scaleBy(n, n.cast(q.value, wide), emitDefaultScale(n, queryDepth, wide)), computed);
-    result = emitAttention(n, q, k, v, masks, scale.value_or(1), softcap, isCausal, past);
+    rules.scale = scale.value_or(1);
+    result = emitAttention(n, q, k, v, sees ? showAll(n, masks, sees) : masks, rules);
+    if (sees) {
+      SmallVector<int64_t> order(4);
+      for (Role role : {batch, heads, length, depth})
+        order[q.dims[role]] = role;
+      result = chooseWhere(n, n.transpose(sees, order), result, 0);
+    }
   }
   result = n.cast(result, resultType);
-  if (isFlat) {
-    Dims dims = vx::getDims(typeOf(result));
-    result = n.reshape(result, {dims[0], dims[1], dims[2] * dims[3]});
-  }
-  n.setOutput(AttentionOutput::result, result);
+  n.setOutput(AttentionOutput::result, isFlat ? joinHeads(n, result) : result);
 }
 
 //===-- FlexAttention -------------------------------------------------------------------------===//
@@ -385,7 +430,9 @@ static void importFlexAttention(NodeImporter &n) {
     throwInvalid("expects 'scale' to be finite, got " + std::to_string(*scale));
   bool isPlain = !n.hasAttribute("score_mod") && !n.hasAttribute("prob_mod");
   if (isPlain && scale && softmaxType.getWidth() >= 32 && (!softmaxType.isF64() || resultType.isF64())) {
-    n.setOutput(0, emitAttention(n, q, k, v, {}, *scale, 0, /*isCausal=*/false, n.dim(0)));
+    ScoreRules rules;
+    rules.scale = *scale;
+    n.setOutput(0, emitAttention(n, q, k, v, {}, rules));
     return;
   }
   for (Heads *heads : {&q, &k, &v})
@@ -590,34 +637,8 @@ static void importRotaryEmbedding(NodeImporter &n) {
   Dims half = dims;
   half[3] = pairs;
   Value cosines = readTurns(n, 1, half, lengthDim, pairs), sines = readTurns(n, 2, half, lengthDim, pairs);
-
-  input = n.reshape(input, dims);
-  Dims starts(4, n.dim(0));
-  bool isInterleaved = n.getFlag("interleaved", false);
-  auto take = [&](DimAttr start, DimAttr size, int64_t stride) {
-    Dims from = starts, sizes = dims;
-    from[3] = start;
-    sizes[3] = size;
-    return n.slice(input, from, sizes, {1, 1, 1, stride});
-  };
-  Value real = n.widen(take(n.dim(0), pairs, isInterleaved ? 2 : 1));
-  Value imaginary = n.widen(take(isInterleaved ? n.dim(1) : pairs, pairs, isInterleaved ? 2 : 1));
-  Value turnedReal = n.emit<SubOp>(n.emit<MulOp>(cosines, real), n.emit<MulOp>(sines, imaginary));
-  Value turnedImaginary = n.emit<AddOp>(n.emit<MulOp>(sines, real), n.emit<MulOp>(cosines, imaginary));
-  SmallVector<Value> parts = {n.cast(turnedReal, type.getElementType()),
-                              n.cast(turnedImaginary, type.getElementType())};
-  if (isInterleaved) {
-    Dims single = half, joined = half;
-    single.push_back(n.dim(1));
-    joined[3] = pairs * 2;
-    for (Value &part : parts)
-      part = n.reshape(part, single);
-    parts = {n.reshape(n.emit<ConcatOp>(ValueRange(parts), 4), joined)};
-  }
-  DimAttr rest = depth - pairs * 2;
-  if (turned != 0 && rest.asConstant() != 0)
-    parts.push_back(take(pairs * 2, rest, 1));
-  Value result = parts.size() == 1 ? parts.front() : n.emit<ConcatOp>(ValueRange(parts), 3);
+  Value result = emitTurnedPairs(n, n.reshape(input, dims), cosines, sines, n.getFlag("interleaved", false),
+                                 /*turnsAll=*/turned == 0);
   n.setOutput(0, n.reshape(result, whole));
 }
 

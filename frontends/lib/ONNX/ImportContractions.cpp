@@ -35,7 +35,7 @@ Value emitMatMul(NodeImporter &n, Value lhs, Value rhs, TypeAttr sums) {
 
 static void importMatMul(NodeImporter &n) { n.setOutput(0, emitMatMul(n, n.getTensor(0), n.getTensor(1))); }
 
-static void importGemm(NodeImporter &n) {
+Value emitGemm(NodeImporter &n) {
   Value lhs = n.getTensor(0), rhs = n.getTensor(1);
   for (unsigned i = 0; i < 2; ++i)
     if (n.getTensorType(i).getRank() != 2)
@@ -53,8 +53,10 @@ static void importGemm(NodeImporter &n) {
     Value bias = scale(n.getTensor(2), beta);
     result = n.emit<AddOp>(result, n.broadcast(bias, vx::getDims(typeOf(result))));
   }
-  n.setOutput(0, result);
+  return result;
 }
+
+static void importGemm(NodeImporter &n) { n.setOutput(0, emitGemm(n)); }
 
 static constexpr OpTableEntry contractionsTable[] = {
     {"Gemm", 1, newestOpset, importGemm},

@@ -22,9 +22,8 @@ static void importSoftmaxAs(NodeImporter &n, bool isLog) {
 static void importSoftmax(NodeImporter &n) { importSoftmaxAs(n, false); }
 static void importLogSoftmax(NodeImporter &n) { importSoftmaxAs(n, true); }
 
-/// `epsilon` as an attribute, and the check that it is what the vx op takes.
-static APFloat getEpsilon(NodeImporter &n) {
-  float epsilon = n.getFloat("epsilon", 1e-5f);
+APFloat getEpsilon(NodeImporter &n, float otherwise) {
+  float epsilon = n.getFloat("epsilon", otherwise);
   if (!std::isfinite(epsilon) || epsilon < 0)
     throwUnsupported(Advice::ChangeSetting, "expects 'epsilon' to be at least 0, got " + std::to_string(epsilon));
   return APFloat(epsilon);
@@ -40,6 +39,11 @@ static Type getStatisticsType(NodeImporter &n) {
     return n.builder.getBF16Type();
   throwInvalid("expects 'stash_type' to be the type of floats that the mean and the deviation have (1 or 16), got " +
                Twine(type));
+}
+
+Value emitInverseRoot(NodeImporter &n, Value meanSquare, APFloat epsilon) {
+  Value root = n.emit<SqrtOp>(n.emit<AddOp>(meanSquare, n.splatLike(epsilon.convertToFloat(), meanSquare)));
+  return n.emit<DivOp>(n.splatLike(1, root), root);
 }
 
 static void importLayerNormalization(NodeImporter &n) {
@@ -64,28 +68,21 @@ static void importLayerNormalization(NodeImporter &n) {
     return;
   Value centred = n.emit<SubOp>(wide, n.broadcastAlong(mean, dims, axes));
   Value variance = n.mean(n.emit<MulOp>(centred, centred), axes);
-  Value deviation = n.emit<SqrtOp>(n.emit<AddOp>(variance, n.splatLike(epsilon.convertToFloat(), variance)));
-  Value inverse = n.emit<DivOp>(n.splatLike(1, deviation), deviation);
-  n.setOutput(2, n.reshape(n.cast(inverse, statistics), kept));
+  n.setOutput(2, n.reshape(n.cast(emitInverseRoot(n, variance, epsilon), statistics), kept));
 }
 
-static void importRMSNormalization(NodeImporter &n) {
-  Value input = n.getTensor(0);
+Value emitRmsNorm(NodeImporter &n, Value input, Value scale, int64_t axis, APFloat epsilon) {
   Dims dims = vx::getDims(typeOf(input));
-  int64_t axis = n.getAxis("axis", -1, dims.size());
   ArrayRef<DimAttr> all = dims;
-  Value scale = n.broadcast(n.getTensor(1), all.drop_front(axis));
+  scale = n.broadcast(scale, all.drop_front(axis));
   Type type = elementOf(input), resultType = elementOf(scale);
-  if (!isa<FloatType>(type) || !isa<FloatType>(resultType))
-    throwInvalid("expects floats, got " + describe(input.getType()) + " and " + describe(n.getTensorType(1)));
-  APFloat epsilon = getEpsilon(n);
   if (epsilon.isZero()) { // vx.rms_norm wants one above 0
     auto axes = llvm::to_vector(llvm::seq<int64_t>(axis, dims.size()));
     Value wide = n.widen(input);
     Value root = n.emit<SqrtOp>(n.mean(n.emit<MulOp>(wide, wide), axes));
     Value normalized = n.emit<DivOp>(wide, n.broadcastAlong(root, dims, axes));
     scale = n.broadcast(n.cast(scale, elementOf(wide)), dims);
-    return n.setOutput(0, n.cast(n.emit<MulOp>(normalized, scale), resultType));
+    return n.cast(n.emit<MulOp>(normalized, scale), resultType);
   }
   // vx normalises the innermost dimension: those from `axis` on become one.
   DimAttr width = productOf(n.context, all.drop_front(axis));
@@ -95,7 +92,16 @@ static void importRMSNormalization(NodeImporter &n) {
     type = type.isF64() || resultType.isF64() ? Type(n.builder.getF64Type()) : n.builder.getF32Type();
   Value result =
       n.emit<RmsNormOp>(n.reshape(n.cast(input, type), flat), n.reshape(n.cast(scale, type), width), epsilon);
-  n.setOutput(0, n.cast(n.reshape(result, dims), resultType));
+  return n.cast(n.reshape(result, dims), resultType);
+}
+
+static void importRMSNormalization(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  int64_t axis = n.getAxis("axis", -1, typeOf(input).getRank());
+  Value scale = n.getTensor(1);
+  if (!isa<FloatType>(elementOf(input)) || !isa<FloatType>(elementOf(scale)))
+    throwInvalid("expects floats, got " + describe(input.getType()) + " and " + describe(n.getTensorType(1)));
+  n.setOutput(0, emitRmsNorm(n, input, scale, axis, getEpsilon(n)));
 }
 
 /// A value for each channel, repeated over the other dimensions.

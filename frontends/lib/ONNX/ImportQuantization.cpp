@@ -1,9 +1,24 @@
 // Quantisation to integers and floats of few bits, and back; products of what is quantised.
-#include "OpFunctions.h"
+#include "IntegerParts.h"
 
 using namespace mlir;
 
 namespace vx::onnx {
+
+Value spreadBlocks(NodeImporter &n, Value parameter, ArrayRef<DimAttr> dims, int64_t axis, int64_t blockSize) {
+  const int64_t rank = dims.size();
+  Dims own = vx::getDims(typeOf(parameter)), split = own, repeated(dims), joined(dims), starts(rank, n.dim(0));
+  for (int64_t d = 0; d < rank; ++d)
+    n.require(ConstraintKind::equal, own[d], d == axis ? ceilDivDims(dims[d], n.dim(blockSize)) : dims[d]);
+  split.insert(split.begin() + axis + 1, n.dim(1));
+  repeated[axis] = own[axis];
+  repeated.insert(repeated.begin() + axis + 1, n.dim(blockSize));
+  joined[axis] = own[axis] * blockSize;
+  SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+  Value blocks = n.reshape(n.broadcastInDim(n.reshape(parameter, split), repeated, dimensions), joined);
+  // The last block may have fewer places.
+  return n.slice(blocks, starts, dims, SmallVector<int64_t>(rank, 1));
+}
 
 /// A scale or zero point repeated to the shape of `like`: one number, one for each place of dimension 'axis', or, with
 /// 'block_size', one for each block of places along it.
@@ -14,20 +29,8 @@ static Value spreadParameter(NodeImporter &n, Value parameter, Value like, Strin
     throwInvalid("expects 'block_size' of at least 0, got " + Twine(blockSize));
   if (own.empty())
     return n.broadcastInDim(parameter, dims, {});
-  if (blockSize != 0 && own.size() == dims.size()) {
-    int64_t axis = n.getAxis("axis", 1, rank);
-    Dims split = own, repeated = dims, joined = dims, starts(rank, n.dim(0));
-    for (int64_t d = 0; d < rank; ++d)
-      n.require(ConstraintKind::equal, own[d], d == axis ? ceilDivDims(dims[d], n.dim(blockSize)) : dims[d]);
-    split.insert(split.begin() + axis + 1, n.dim(1));
-    repeated[axis] = own[axis];
-    repeated.insert(repeated.begin() + axis + 1, n.dim(blockSize));
-    joined[axis] = own[axis] * blockSize;
-    SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
-    Value blocks = n.reshape(n.broadcastInDim(n.reshape(parameter, split), repeated, dimensions), joined);
-    // The last block may have fewer places.
-    return n.slice(blocks, starts, dims, SmallVector<int64_t>(rank, 1));
-  }
+  if (blockSize != 0 && own.size() == dims.size())
+    return spreadBlocks(n, parameter, dims, n.getAxis("axis", 1, rank), blockSize);
   if (own.size() != 1)
     throwInvalid("expects " + what + " with one number or one for each place of 'axis'" +
                  (blockSize != 0 ? ", or with the " + std::to_string(rank) + " dimensions of what is quantised" : "") +
@@ -60,91 +63,75 @@ static Type getComputedType(NodeImporter &n, Type type) {
   return type.isF64() ? type : Type(Float32Type::get(n.context));
 }
 
-namespace {
+/// The common shape of the operands, as they know it best, and the zero point where there is one.
+static Type getCommonType(NodeImporter &n, SmallVector<Value> operands, Value zeroPoint, Type element) {
+  if (zeroPoint)
+    operands.push_back(zeroPoint);
+  SmallVector<Type> types;
+  if (failed(inferElementwise(n.location, operands, element, types)))
+    return {};
+  return types.front();
+}
 
-/// Rounding to the numbers of an integer type, `quotient` and `zeroPoint` (null for none) in one float type and shape.
-class Quantization {
-public:
-  Quantization(NodeImporter &n, IntegerType type) : n(n), type(type) {
-    int64_t width = type.getWidth();
-    low = type.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
-    high = std::ldexp(1.0, type.isUnsigned() ? width : width - 1) - 1;
-  }
+Value emitQuantized(NodeImporter &n, Value number, Value scale, Value zeroPoint, Type type) {
+  return n.emitAs<QuantizeOp>(getCommonType(n, {number, scale}, zeroPoint, type), number, scale, zeroPoint);
+}
 
-  Value emit(Value quotient, Value zeroPoint) {
-    Value rounded = round(quotient, zeroPoint);
-    // NaN, which the specification says nothing of, is the least number, as in ONNX Runtime.
-    Value least = n.splatLike(low, rounded);
-    Value isAbove = n.emit<CompareOp>(ComparePredicate::gt, rounded, least);
-    Value bounded = n.emit<MinOp>(n.emit<SelectOp>(isAbove, rounded, least), n.splatLike(high, rounded));
-    return n.cast(bounded, type);
-  }
+Value emitDequantized(NodeImporter &n, Value integers, Value scale, Value zeroPoint) {
+  return n.emitAs<DequantizeOp>(getCommonType(n, {integers, scale}, zeroPoint, elementOf(scale)), integers, scale,
+                                zeroPoint);
+}
 
-  /// The integer as a float again. Its gradient by the quotient is 1 where the integer is not at a bound that the
-  /// quotient is beyond, else 0, as PyTorch's fake_quantize has it: rounding is passed as if it were not there.
-  Value emitRoundTrip(Value quotient, Value zeroPoint) {
-    SmallVector<Value> inputs = {quotient};
-    if (zeroPoint)
-      inputs.push_back(zeroPoint);
-    SmallVector<Type> types(inputs.size(), quotient.getType());
-    auto zeroOf = [&](Block *body) { return zeroPoint ? Value(body->getArgument(1)) : Value(); };
-    OpBuilder::InsertPoint place = n.builder.saveInsertionPoint();
-    Region forward, pullback;
-    Block *body = addBlock(forward, types);
-    Value number = n.cast(emit(body->getArgument(0), zeroOf(body)), elementOf(quotient));
-    YieldOp::create(n.builder, n.location, number);
-
-    types.append(2, quotient.getType());
-    body = addBlock(pullback, types);
-    Value rounded = round(body->getArgument(0), zeroOf(body)), gradient = body->getArguments().back();
-    Value isInside = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, rounded, n.splatLike(low, rounded)),
-                                   n.emit<CompareOp>(ComparePredicate::le, rounded, n.splatLike(high, rounded)));
-    Value none = n.splatLike(0, gradient);
-    SmallVector<Value> gradients(inputs.size(), none); // an integer's
-    gradients[0] = n.emit<SelectOp>(isInside, gradient, none);
-    YieldOp::create(n.builder, n.location, gradients);
-
-    n.builder.restoreInsertionPoint(place);
-    OperationState state(n.location, CustomGradientOp::getOperationName());
-    CustomGradientOp::build(n.builder, state, TypeRange(quotient.getType()), inputs);
-    state.regions[0]->takeBody(forward);
-    state.regions[1]->takeBody(pullback);
-    return n.finish(state)->getResult(0);
-  }
-
-private:
-  Value round(Value quotient, Value zeroPoint) {
-    Value rounded = n.emit<RoundOp>(quotient);
-    return zeroPoint ? n.emit<AddOp>(rounded, zeroPoint) : rounded;
-  }
-  Block *addBlock(Region &region, TypeRange types) {
+/// vx.dequantize(vx.quantize(x, s, z), t, w) with the gradients that PyTorch's fake_quantize has: rounding is passed as
+/// if it were not there, where the integer is not at a bound that the quotient is beyond.
+static Value emitRoundTrip(NodeImporter &n, QuantizeOp quantize, Value scale, Value zero) {
+  // Floats first: each has a gradient.
+  SmallVector<Value> inputs = {quantize.getInput(), quantize.getScale(), scale};
+  for (Value integer : {Value(quantize.getZero()), zero})
+    if (integer)
+      inputs.push_back(integer);
+  SmallVector<Type> types(ValueRange(inputs).getTypes());
+  Type type = scale.getType(), wide = getComputedType(n, elementOf(scale));
+  auto addBlock = [&](Region &region) {
     return n.builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), n.location));
-  }
+  };
+  auto emitQuantize = [&](Block *body) {
+    Value own = quantize.getZero() ? Value(body->getArgument(3)) : Value();
+    return n.emitAs<QuantizeOp>(quantize.getType(), body->getArgument(0), body->getArgument(1), own);
+  };
+  auto emitDequantize = [&](Block *body, Value integers, Value by) {
+    return n.emitAs<DequantizeOp>(by.getType(), integers, by,
+                                  zero ? Value(body->getArgument(inputs.size() - 1)) : Value());
+  };
+  OpBuilder::InsertPoint place = n.builder.saveInsertionPoint();
+  Region forward, pullback;
+  Block *body = addBlock(forward);
+  YieldOp::create(n.builder, n.location, emitDequantize(body, emitQuantize(body), body->getArgument(2)));
 
-  NodeImporter &n;
-  IntegerType type;
-  double low, high;
-};
+  types.append(2, type); // the result and its gradient
+  body = addBlock(pullback);
+  Value x = n.cast(body->getArgument(0), wide), own = n.cast(body->getArgument(1), wide);
+  Value other = n.cast(body->getArgument(2), wide), gradient = n.cast(body->getArguments().back(), wide);
+  Value quotient = n.emit<DivOp>(x, own), number = n.emit<RoundOp>(quotient);
+  if (quantize.getZero())
+    number = n.emit<AddOp>(number, n.cast(body->getArgument(3), wide));
+  auto [low, high] = getBounds(cast<IntegerType>(elementOf(quantize)));
+  Value isInside = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, number, n.splatLike(low, number)),
+                                 n.emit<CompareOp>(ComparePredicate::le, number, n.splatLike(high, number)));
+  Value ofNumber = n.emit<SelectOp>(isInside, n.emit<MulOp>(gradient, other), n.splatLike(0, number));
+  Value ofInput = n.emit<DivOp>(ofNumber, own);
+  Value ofScale = n.emit<NegOp>(n.emit<MulOp>(ofInput, quotient));
+  Value integers = emitDequantize(body, emitQuantize(body), n.splatLike(1, other));
+  Value gradients[] = {n.cast(ofInput, elementOf(inputs[0])), n.cast(ofScale, elementOf(inputs[1])),
+                       n.cast(n.emit<MulOp>(gradient, integers), elementOf(inputs[2]))};
+  YieldOp::create(n.builder, n.location, gradients);
 
-/// What `Quantization::emit` made these integers of.
-struct Quantized {
-  Value quotient, zeroPoint;
-};
-
-} // namespace
-
-static std::optional<Quantized> findQuantized(Value integers) {
-  auto cast = integers.getDefiningOp<CastOp>();
-  auto bounded = cast ? cast.getInput().getDefiningOp<MinOp>() : MinOp();
-  auto select = bounded ? bounded.getLhs().getDefiningOp<SelectOp>() : SelectOp();
-  if (!select)
-    return std::nullopt;
-  Value rounded = select.getOnTrue();
-  auto add = rounded.getDefiningOp<AddOp>();
-  auto round = (add ? add.getLhs() : rounded).getDefiningOp<RoundOp>();
-  if (!round)
-    return std::nullopt;
-  return Quantized{round.getInput(), add ? add.getRhs() : Value()};
+  n.builder.restoreInsertionPoint(place);
+  OperationState state(n.location, CustomGradientOp::getOperationName());
+  CustomGradientOp::build(n.builder, state, TypeRange(type), inputs);
+  state.regions[0]->takeBody(forward);
+  state.regions[1]->takeBody(pullback);
+  return n.finish(state)->getResult(0);
 }
 
 /// The type of what is quantised: the zero point's, which 'output_dtype' may repeat.
@@ -175,41 +162,48 @@ static void importQuantizeLinear(NodeImporter &n) {
     precision = getElementType(n.context, number, "the quotient");
   if (!isa<FloatType>(precision) || precision.getIntOrFloatBitWidth() < 16)
     throwInvalid("expects 'precision' to be a float of 16 bits or more, got " + describe(precision));
-  Value quotient =
-      n.emit<DivOp>(n.cast(input, precision), spreadParameter(n, n.cast(scale, precision), input, "a scale"));
-  quotient = n.cast(quotient, getComputedType(n, precision));
+  Value number = n.cast(input, precision), divisor = spreadParameter(n, n.cast(scale, precision), input, "a scale");
   Value zeroPoint;
   if (n.hasInput(2))
-    zeroPoint = spreadParameter(n, n.cast(n.getTensor(2), elementOf(quotient)), input, "a zero point");
-  if (auto integer = dyn_cast<IntegerType>(type))
-    return n.setOutput(0, Quantization(n, integer).emit(quotient, zeroPoint));
+    zeroPoint = spreadParameter(n, n.getTensor(2), input, "a zero point");
+  if (isa<IntegerType>(type))
+    return n.setOutput(0, emitQuantized(n, number, divisor, zeroPoint, type));
+  Value quotient = n.cast(n.emit<DivOp>(number, divisor), getComputedType(n, precision));
   if (zeroPoint)
-    quotient = n.emit<AddOp>(quotient, zeroPoint);
+    quotient = n.emit<AddOp>(quotient, n.cast(zeroPoint, elementOf(quotient)));
   n.setOutput(0, castTo(n, quotient, type, getCastRules(n)));
 }
 
 static void importDequantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
   Type quantized = checkQuantizedType(elementOf(input), true), type = elementOf(scale);
+  if (n.hasInput(2) && n.getEntry(0).sixBits != n.getEntry(2).sixBits)
+    throwInvalid("expects inputs 0 and 2 of one type, got one of 6 bits and another");
   if (int64_t stated = n.version >= 23 ? n.getInt("output_dtype", 0) : 0)
     type = getElementType(n.context, stated, "the result");
   if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() < 16)
     throwInvalid("expects a result of floats of 16 bits or more, got " + describe(type) +
                  " of 'output_dtype' or the scale");
-  // Both are whole numbers below 2^24, so their difference is exact; integers of 32 bits have no zero point.
-  Value number = input;
-  if (std::optional<Quantized> found = findQuantized(input))
-    number = Quantization(n, cast<IntegerType>(quantized)).emitRoundTrip(found->quotient, found->zeroPoint);
-  number = n.cast(number, getComputedType(n, type));
+  Type computed = elementOf(scale) == type ? type : getComputedType(n, type);
+  Value factor = spreadParameter(n, n.cast(scale, computed), input, "a scale"), zeroPoint;
   if (n.hasInput(2))
-    number =
-        n.emit<SubOp>(number, spreadParameter(n, n.cast(n.getTensor(2), elementOf(number)), input, "a zero point"));
-  Value result = n.emit<MulOp>(number, spreadParameter(n, n.cast(scale, elementOf(number)), input, "a scale"));
+    zeroPoint = spreadParameter(n, n.getTensor(2), input, "a zero point");
+  Value result;
+  bool isWide = isa<IntegerType>(quantized) && quantized.getIntOrFloatBitWidth() == 32;
+  if (auto quantize = input.getDefiningOp<QuantizeOp>()) {
+    result = emitRoundTrip(n, quantize, factor, zeroPoint);
+  } else if (isa<IntegerType>(quantized) && !(isWide && zeroPoint)) {
+    result = emitDequantized(n, input, factor, zeroPoint);
+  } else {
+    Value number = n.cast(input, getComputedType(n, type));
+    if (zeroPoint)
+      number = n.emit<SubOp>(number, n.cast(zeroPoint, elementOf(number)));
+    result = n.emit<MulOp>(number, n.cast(factor, elementOf(number)));
+  }
   n.setOutput(0, n.cast(result, type));
 }
 
-static void importDynamicQuantizeLinear(NodeImporter &n) {
-  Value input = n.getTensor(0);
+DynamicIntegers quantizeDynamically(NodeImporter &n, Value input) {
   Type type = elementOf(input);
   if (!type.isF32())
     throwInvalid("expects f32 to quantise, got " + describe(input.getType()));
@@ -221,18 +215,19 @@ static void importDynamicQuantizeLinear(NodeImporter &n) {
   Value scale = n.emit<DivOp>(n.emit<SubOp>(high, low), n.emitScalar(255, type));
   scale = n.emit<SelectOp>(isNone, n.emitScalar(1, type), scale);
   IntegerType integer = IntegerType::get(n.context, 8, IntegerType::Unsigned);
-  Quantization quantization(n, integer);
-  Value zeroPoint = quantization.emit(n.emit<DivOp>(n.emit<NegOp>(low), scale), Value());
-  Dims dims = vx::getDims(typeOf(input));
-  Value quotient = n.emit<DivOp>(input, n.broadcastInDim(scale, dims, {}));
-  n.setOutput(0, quantization.emit(quotient, n.broadcastInDim(n.cast(zeroPoint, type), dims, {})));
-  n.setOutput(1, scale);
-  n.setOutput(2, zeroPoint);
+  Value zeroPoint = emitQuantized(n, n.emit<NegOp>(low), scale, Value(), integer);
+  auto spread = [&](Value number) { return n.broadcastInDim(number, vx::getDims(typeOf(input)), {}); };
+  return {emitQuantized(n, input, spread(scale), spread(zeroPoint), integer), scale, zeroPoint};
 }
 
-/// One number for all of a matrix, or one for each row of the left one or each column of the right one, as a tensor
-/// that broadcasts to `like`.
-static Value alignWithMatrix(NodeImporter &n, Value parameter, Value like, bool isLeft, StringRef what) {
+static void importDynamicQuantizeLinear(NodeImporter &n) {
+  DynamicIntegers made = quantizeDynamically(n, n.getTensor(0));
+  n.setOutput(0, made.elements);
+  n.setOutput(1, made.scale);
+  n.setOutput(2, made.zeroPoint);
+}
+
+Value alignWithMatrix(NodeImporter &n, Value parameter, Value like, bool isLeft, StringRef what) {
   Dims dims = vx::getDims(typeOf(like)), own = vx::getDims(typeOf(parameter));
   if (own.empty() || (own.size() == 1 && own[0].asConstant() == 1))
     return n.reshape(parameter, {});
@@ -269,23 +264,16 @@ static Value getZeroPoint(NodeImporter &n, unsigned index, unsigned zeroIndex,
   return align(zero, factor);
 }
 
+static Value subtractZero(NodeImporter &n, Value wide, Value zero) {
+  return n.emit<SubOp>(wide, n.broadcast(n.cast(zero, elementOf(wide)), vx::getDims(typeOf(wide))));
+}
+
 /// Input `index` less its zero point.
 static Value getFactor(NodeImporter &n, unsigned index, unsigned zeroIndex,
                        llvm::function_ref<Value(Value, Value)> align) {
   Value wide = widenFactor(n, n.getTensor(index)), zero = getZeroPoint(n, index, zeroIndex, align);
-  if (!zero)
-    return wide;
-  return n.emit<SubOp>(wide, n.broadcast(n.cast(zero, elementOf(wide)), vx::getDims(typeOf(wide))));
+  return zero ? subtractZero(n, wide, zero) : wide;
 }
-
-namespace {
-
-/// Integers of 8 bits and their zero point, aligned with them; null where it is none or known to be 0.
-struct Bytes {
-  Value elements, zero;
-};
-
-} // namespace
 
 /// Nothing where the input is of another type.
 static std::optional<Bytes> getBytes(NodeImporter &n, unsigned index, unsigned zeroIndex,
@@ -304,13 +292,25 @@ static Value emitWideSum(NodeImporter &n, Value value, ArrayRef<int64_t> axes) {
   return n.reduce(ReduceKind::sum, n.cast(value, n.builder.getI32Type()), axes);
 }
 
-/// The matrix product of two inputs, each less its zero point. With a and b of 8 bits and zero points u and v, which
-/// are the same along the sum:
-///
-///     sum of (a - u) * (b - v)  =  sum of a * b  -  v * sum of a  -  u * sum of (b - v)
-///
-/// All of this is i32, which wraps around. The product reads bytes. The other sums are those of rows and of columns; a
-/// constant's are computed once.
+Value emitBytesMatMul(NodeImporter &n, const Bytes &lhs, const Bytes &rhs) {
+  Type i32 = n.builder.getI32Type();
+  Value sums = emitMatMul(n, lhs.elements, rhs.elements, TypeAttr::get(i32));
+  Dims dims = vx::getDims(typeOf(sums));
+  auto subtract = [&](Value zero, Value others, int64_t axis) {
+    Dims kept = vx::getDims(typeOf(others));
+    kept[axis] = n.dim(1);
+    Value sum = n.reshape(emitWideSum(n, others, {axis}), kept);
+    sums = n.emit<SubOp>(sums, n.emit<MulOp>(n.broadcast(n.cast(zero, i32), dims), n.broadcast(sum, dims)));
+  };
+  if (rhs.zero)
+    subtract(rhs.zero, lhs.elements, typeOf(lhs.elements).getRank() - 1);
+  if (lhs.zero)
+    subtract(lhs.zero, rhs.zero ? subtractZero(n, n.cast(rhs.elements, i32), rhs.zero) : rhs.elements,
+             typeOf(rhs.elements).getRank() - 2);
+  return sums;
+}
+
+/// The matrix product of two inputs, each less its zero point.
 static Value emitIntegerMatMul(NodeImporter &n, unsigned left, unsigned leftZero, unsigned right, unsigned rightZero) {
   auto align = [&](bool isLeft) {
     return [&n, isLeft](Value zero, Value like) { return alignWithMatrix(n, zero, like, isLeft, "a zero point"); };
@@ -320,21 +320,7 @@ static Value emitIntegerMatMul(NodeImporter &n, unsigned left, unsigned leftZero
   bool areMatrices = n.getTensorType(left).getRank() >= 2 && n.getTensorType(right).getRank() >= 2;
   if (!lhs || !rhs || ((lhs->zero || rhs->zero) && !areMatrices))
     return emitMatMul(n, getFactor(n, left, leftZero, align(true)), getFactor(n, right, rightZero, align(false)));
-  Type i32 = n.builder.getI32Type();
-  Value sums = emitMatMul(n, lhs->elements, rhs->elements, TypeAttr::get(i32));
-  Dims dims = vx::getDims(typeOf(sums));
-  auto subtract = [&](Value zero, Value others, int64_t axis) {
-    Dims kept = vx::getDims(typeOf(others));
-    kept[axis] = n.dim(1);
-    Value sum = n.reshape(emitWideSum(n, others, {axis}), kept);
-    sums = n.emit<SubOp>(sums, n.emit<MulOp>(n.broadcast(n.cast(zero, i32), dims), n.broadcast(sum, dims)));
-  };
-  if (rhs->zero)
-    subtract(rhs->zero, lhs->elements, typeOf(lhs->elements).getRank() - 1);
-  if (lhs->zero)
-    subtract(lhs->zero, rhs->zero ? getFactor(n, right, rightZero, align(false)) : rhs->elements,
-             typeOf(rhs->elements).getRank() - 2);
-  return sums;
+  return emitBytesMatMul(n, *lhs, *rhs);
 }
 
 /// `sums` by a factor, rounded to the type of the zero point, which is input `zeroIndex`.
@@ -344,13 +330,12 @@ static void setQuantizedProduct(NodeImporter &n, Value sums, Value factor, unsig
   Value quotient = n.emit<MulOp>(n.cast(sums, f32), n.broadcast(n.cast(factor, f32), dims));
   Value zero = n.getTensor(zeroIndex);
   Type type = checkQuantizedType(elementOf(zero), false);
-  zero = n.cast(zero, f32);
   if (typeOf(zero).getRank() == 1 && vx::getDims(typeOf(zero))[0].asConstant() == 1)
     zero = n.reshape(zero, {});
   zero = n.broadcast(zero, dims);
-  if (auto integer = dyn_cast<IntegerType>(type))
-    return n.setOutput(0, Quantization(n, integer).emit(quotient, zero));
-  n.setOutput(0, castTo(n, n.emit<AddOp>(quotient, zero), type, CastRules()));
+  if (isa<IntegerType>(type))
+    return n.setOutput(0, emitQuantized(n, quotient, n.splatLike(1, quotient), zero, type));
+  n.setOutput(0, castTo(n, n.emit<AddOp>(quotient, n.cast(zero, f32)), type, CastRules()));
 }
 
 static void importMatMulInteger(NodeImporter &n) { n.setOutput(0, emitIntegerMatMul(n, 0, 2, 1, 3)); }

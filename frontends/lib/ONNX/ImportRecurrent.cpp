@@ -1,7 +1,7 @@
 // LSTM, GRU and RNN: a loop over the places of the sequence for each direction. The product of the data with its
 // weights is one for all places and stands before the loop.
 #include "DimMath.h"
-#include "OpFunctions.h"
+#include "IntegerParts.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 
 using namespace mlir;
@@ -115,6 +115,18 @@ protected:
   /// The states behind a place.
   virtual SmallVector<Value> step(const Weights &weights, DataOfGates data, ArrayRef<Value> states) = 0;
   virtual void prepare(Weights &weights) {}
+  /// The weights of one direction at input 1 or 2: a row for each hidden place of each gate.
+  virtual Value readRows(unsigned input, int64_t direction, DimAttr rows, DimAttr columns) {
+    return take(input, direction, {rows, columns});
+  }
+  /// x [..., columns] times the result of `readRows`, for all gates.
+  virtual Value multiplyAll(Value x, Value rows) { return multiply(x, rows); }
+  /// The dimension of input 2 that has the size of the state.
+  virtual int64_t getHiddenDim() const { return 2; }
+  /// Throws unless input 1 or 2 has `rows` rows for each direction.
+  virtual void checkRows(unsigned input, DimAttr directions, DimAttr rows, DimAttr columns) {
+    n.requireShape(input, {directions, rows, columns});
+  }
   /// True where the second bias of the last gate is added to its product alone.
   virtual bool keepsLastBias() const { return false; }
 
@@ -140,12 +152,23 @@ protected:
     return n.emit<AddOp>(value, n.broadcast(vector, vx::getDims(typeOf(value))));
   }
 
+  /// One direction's part of an input, without that dimension; null for an input that is not there.
+  Value take(unsigned input, int64_t direction, ArrayRef<DimAttr> dims, int64_t axis = 0) {
+    if (!n.hasInput(input))
+      return {};
+    Value value = n.getTensor(input);
+    Dims starts(rank(value), n.dim(0)), sizes = vx::getDims(typeOf(value));
+    starts[axis] = n.dim(direction);
+    sizes[axis] = n.dim(1);
+    return n.reshape(n.slice(value, starts, sizes, SmallVector<int64_t>(rank(value), 1)), dims);
+  }
+
+  static int64_t rank(Value value) { return typeOf(value).getRank(); }
+
   NodeImporter &n;
   int64_t hidden = 0;
 
 private:
-  static int64_t rank(Value value) { return typeOf(value).getRank(); }
-
   void readAttributes() {
     direction = n.getString("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
@@ -193,7 +216,7 @@ private:
     if (rank(weight) != 3 || rank(recurrent) != 3)
       throwInvalid("expects weights of 3 dimensions, got " + describe(weight.getType()) + " and " +
                    describe(recurrent.getType()));
-    std::optional<int64_t> size = vx::getDims(typeOf(recurrent))[2].asConstant();
+    std::optional<int64_t> size = vx::getDims(typeOf(recurrent))[getHiddenDim()].asConstant();
     hidden = n.getInt("hidden_size", size.value_or(0));
     if (hidden <= 0 && !size)
       throwUnsupported(Advice::FixSizes,
@@ -202,8 +225,8 @@ private:
     if (hidden < 1 || hidden > maxElements / 8)
       throwInvalid("expects a 'hidden_size' from 1 to " + Twine(maxElements / 8) + ", got " + Twine(hidden));
     DimAttr rows = n.dim(cell.gates * hidden), count = n.dim(directions);
-    checkShape(1, {count, rows, dims[2]});
-    checkShape(2, {count, rows, n.dim(hidden)});
+    checkRows(1, count, rows, dims[2]);
+    checkRows(2, count, rows, n.dim(hidden));
     checkShape(3, {count, n.dim(2 * cell.gates * hidden)});
     if (n.hasInput(4) && !elementOf(n.getTensor(4)).isInteger(32))
       throwInvalid("expects lengths of i32, got " + describe(n.getTensorType(4)));
@@ -220,22 +243,11 @@ private:
       n.requireShape(input, want);
   }
 
-  /// One direction's part of an input, without that dimension; null for an input that is not there.
-  Value take(unsigned input, int64_t direction, ArrayRef<DimAttr> dims, int64_t axis = 0) {
-    if (!n.hasInput(input))
-      return {};
-    Value value = n.getTensor(input);
-    Dims starts(rank(value), n.dim(0)), sizes = vx::getDims(typeOf(value));
-    starts[axis] = n.dim(direction);
-    sizes[axis] = n.dim(1);
-    return n.reshape(n.slice(value, starts, sizes, SmallVector<int64_t>(rank(value), 1)), dims);
-  }
-
   Weights readWeights(int64_t d) {
     DimAttr rows = n.dim(cell.gates * hidden);
     Weights weights;
-    weights.data = take(1, d, {rows, vx::getDims(typeOf(data))[2]});
-    weights.hidden = take(2, d, {rows, n.dim(hidden)});
+    weights.data = readRows(1, d, rows, vx::getDims(typeOf(data))[2]);
+    weights.hidden = readRows(2, d, rows, n.dim(hidden));
     if (Value biases = take(3, d, {n.dim(2 * cell.gates * hidden)})) {
       weights.dataBias = gates(biases, 0, 0, cell.gates);
       weights.hiddenBias = gates(biases, 0, cell.gates, 2 * cell.gates);
@@ -259,7 +271,7 @@ private:
 
   /// The states of all places, null where nothing reads them; `states` become the last ones.
   Value run(Weights &weights, SmallVectorImpl<Value> &states, bool isReverse) {
-    Value projected = multiply(data, weights.data); // [length, batch, gates * hidden]
+    Value projected = multiplyAll(data, weights.data); // [length, batch, gates * hidden]
     if (weights.dataBias) {
       // The biases of both sides are one where nothing stands between them.
       int64_t shared = cell.gates - keepsLastBias();
@@ -333,7 +345,7 @@ public:
 
 private:
   SmallVector<Value> step(const Weights &weights, DataOfGates data, ArrayRef<Value> states) override {
-    Value all = n.emit<AddOp>(data(0, 4), multiply(states[0], weights.hidden)), cell = states[1];
+    Value all = n.emit<AddOp>(data(0, 4), multiplyAll(states[0], weights.hidden)), cell = states[1];
     auto gate = [&](int64_t number, int64_t peephole, Value seen) {
       Value sum = gates(all, 1, number, number + 1);
       if (!weights.peepholes || peephole < 0)
@@ -351,6 +363,63 @@ private:
   }
 
   bool joinsForget; // f is 1 - i
+};
+
+/// An LSTM whose weights are bytes, with a column for each row of another's, and inputs 8 to 11 for their scales and
+/// zero points: one for all of a direction, or one for each column. Data and states are quantised before the product,
+/// by the least and the greatest of all numbers that are multiplied at once.
+class QuantizedLstm : public Lstm {
+public:
+  explicit QuantizedLstm(NodeImporter &n) : Lstm(n) {}
+
+private:
+  struct Factor {
+    Bytes bytes;
+    Value scale; // one, or one for each column
+  };
+
+  int64_t getHiddenDim() const override { return 1; }
+
+  void checkRows(unsigned input, DimAttr directions, DimAttr rows, DimAttr columns) override {
+    n.requireShape(input, {directions, columns, rows});
+    if (!elementOf(n.getTensor(input)).isInteger(8))
+      throwInvalid("expects weights of 8 bits, got " + describe(n.getTensorType(input)));
+    for (unsigned parameter : {getScale(input), getScale(input) + 1}) {
+      if (n.getTensorType(parameter).getRank() == 1)
+        n.requireShape(parameter, {directions});
+      else
+        n.requireShape(parameter, {directions, rows});
+    }
+    if (n.getElementType(getScale(input) + 1) != n.getElementType(input))
+      throwInvalid("expects a zero point of the elements' type: want " + describe(n.getElementType(input)) + ", got " +
+                   describe(n.getTensorType(getScale(input) + 1)));
+  }
+
+  Value readRows(unsigned input, int64_t direction, DimAttr rows, DimAttr columns) override {
+    auto takeParameter = [&](unsigned index) {
+      const bool isSingle = n.getTensorType(index).getRank() == 1;
+      return take(index, direction, isSingle ? Dims() : Dims{rows});
+    };
+    Value elements = take(input, direction, {columns, rows}), zero = takeParameter(getScale(input) + 1);
+    if (auto known = dyn_cast_or_null<DenseElementsAttr>(n.getEntry(getScale(input) + 1).constant))
+      if (llvm::all_of(known.getValues<APInt>(), [](const APInt &value) { return value.isZero(); }))
+        zero = {};
+    factors[elements] = {{elements, zero}, takeParameter(getScale(input))};
+    return elements;
+  }
+
+  Value multiplyAll(Value x, Value rows) override {
+    const Factor &factor = factors.find(rows)->second;
+    DynamicIntegers integers = quantizeDynamically(n, x);
+    Value sums = emitBytesMatMul(n, {integers.elements, integers.zeroPoint}, factor.bytes);
+    Dims dims = vx::getDims(typeOf(sums));
+    Value scale = n.emit<MulOp>(factor.scale, n.broadcast(integers.scale, vx::getDims(typeOf(factor.scale))));
+    return n.emit<MulOp>(n.cast(sums, elementOf(x)), n.broadcast(scale, dims));
+  }
+
+  static unsigned getScale(unsigned weights) { return weights == 1 ? 8 : 10; }
+
+  llvm::DenseMap<Value, Factor> factors;
 };
 
 /// Gates z, r, h.
@@ -403,6 +472,7 @@ private:
 
 } // namespace
 
+static void importDynamicQuantizeLSTM(NodeImporter &n) { QuantizedLstm(n).import(); }
 static void importGRU(NodeImporter &n) { Gru(n).import(); }
 static void importLSTM(NodeImporter &n) { Lstm(n).import(); }
 static void importRNN(NodeImporter &n) { Rnn(n).import(); }
@@ -413,5 +483,10 @@ static constexpr OpTableEntry recurrentTable[] = {
     {"RNN", 7, newestOpset, importRNN},
 };
 const llvm::ArrayRef<OpTableEntry> recurrentOps = recurrentTable;
+
+static constexpr OpTableEntry quantizedRecurrentTable[] = {
+    {"DynamicQuantizeLSTM", 1, newestMicrosoftOpset, importDynamicQuantizeLSTM},
+};
+const llvm::ArrayRef<OpTableEntry> quantizedRecurrentOps = quantizedRecurrentTable;
 
 } // namespace vx::onnx

@@ -140,17 +140,40 @@ static Value splitIntoParts(NodeImporter &n, const Split &split, ArrayRef<DimAtt
   return n.emitAs<SequenceConstructOp>(SequenceType::get(n.context, elementType), ValueRange(parts));
 }
 
-/// Parts of one size, but for a smaller one at the end; how many, only the call knows.
-static Value splitInLoop(NodeImporter &n, const Split &split, DimAttr chunk) {
-  Dims dims = split.getDims();
+/// The type of the parts of sizes that only the call knows.
+static SequenceType getPartsType(NodeImporter &n, const Split &split) {
   SmallVector<int64_t> shape;
-  for (auto [d, dim] : llvm::enumerate(dims))
+  for (auto [d, dim] : llvm::enumerate(split.getDims()))
     if (static_cast<int64_t>(d) != split.axis)
       shape.push_back(dim.asConstant().value_or(ShapedType::kDynamic));
     else if (split.keepsAxis)
       shape.push_back(ShapedType::kDynamic);
-  auto type = SequenceType::get(n.context, RankedTensorType::get(shape, elementOf(split.input)));
-  DimAttr size = dims[split.axis];
+  return SequenceType::get(n.context, RankedTensorType::get(shape, elementOf(split.input)));
+}
+
+/// Parts of the sizes in a list of a length that only the call knows.
+static Value splitByList(NodeImporter &n, const Split &split, Value list) {
+  const SequenceType type = getPartsType(n, split);
+  const std::string name = n.proto.input(1);
+  const DimAttr count = vx::getDim(typeOf(list), 0), size = split.getDims()[split.axis];
+  n.require(ConstraintKind::at_least, count, n.dim(1));
+  Value empty = n.emitAs<SequenceConstructOp>(type, ValueRange());
+  SmallVector<Value> made =
+      emitCountedLoop(n, count, {empty, n.emitList({n.dim(0)})}, [&](DimAttr place, ValueRange values) {
+        DimAttr start = n.bindSymbol(values[1], name + ".sum");
+        DimAttr part = n.bindSymbol(n.slice(list, place, n.dim(1), 1), name + ".part");
+        n.require(ConstraintKind::at_least, size, addDims(start, part));
+        Value longer = n.emitAs<SequenceInsertOp>(type, values[0], takePart(n, split, start, part), Value());
+        return SmallVector<Value>{longer, n.emitList({addDims(start, part)})};
+      });
+  n.require(ConstraintKind::equal, n.bindSymbol(made[1], name + ".sum"), size);
+  return made[0];
+}
+
+/// Parts of one size, but for a smaller one at the end; how many, only the call knows.
+static Value splitInLoop(NodeImporter &n, const Split &split, DimAttr chunk) {
+  const SequenceType type = getPartsType(n, split);
+  DimAttr size = split.getDims()[split.axis];
   Value count = n.emitDim(ceilDivDims(size, chunk), n.builder.getI64Type());
   Value empty = n.emitAs<SequenceConstructOp>(type, ValueRange());
   DimAttr iteration = n.model.declareSymbol(n.proto.output(0) + ".part", /*isDataDependent=*/true);
@@ -176,6 +199,8 @@ static void importSplitToSequence(NodeImporter &n) {
   split.axis = n.getAxis("axis", 0, dims.size());
   DimAttr size = dims[split.axis], chunk = n.dim(1);
   if (n.hasInput(1)) {
+    if (n.getTensorType(1).getRank() == 1 && !n.getTensorType(1).hasStaticShape() && !n.getContents(1))
+      return n.setOutput(0, splitByList(n, split, n.getRunTimeList(1)));
     Dims sizes = n.getIntegers(1);
     for (DimAttr part : sizes)
       if (part.asConstant() && *part.asConstant() < (n.getTensorType(1).getRank() == 0 ? 1 : 0))

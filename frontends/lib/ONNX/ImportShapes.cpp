@@ -343,18 +343,23 @@ static DimAttr divideExactly(NodeImporter &n, DimAttr size, int64_t factor) {
   return quotient;
 }
 
-static void importDepthToSpace(NodeImporter &n) {
-  int64_t size = getBlockSize(n);
+/// Whether channels are ordered by depth, column and row (DCR), and not by column, row and depth (CRD).
+static bool isDepthFirst(NodeImporter &n) {
   std::string mode = n.getString("mode", "DCR");
   if (mode != "DCR" && mode != "CRD")
     throwInvalid("expects 'mode' to be DCR or CRD, got '" + mode + "'");
+  return mode == "DCR";
+}
+
+static void importDepthToSpace(NodeImporter &n) {
+  int64_t size = getBlockSize(n);
   Dims dims = n.getDims(0);
   DimAttr block = n.dim(size), channels = divideExactly(n, dims[1], size * size);
-  bool isDepthFirst = mode == "DCR";
-  Dims split = isDepthFirst ? Dims{dims[0], block, block, channels, dims[2], dims[3]}
-                            : Dims{dims[0], channels, block, block, dims[2], dims[3]};
+  const bool isDepth = isDepthFirst(n);
+  Dims split = isDepth ? Dims{dims[0], block, block, channels, dims[2], dims[3]}
+                       : Dims{dims[0], channels, block, block, dims[2], dims[3]};
   SmallVector<int64_t> order =
-      isDepthFirst ? SmallVector<int64_t>{0, 3, 4, 1, 5, 2} : SmallVector<int64_t>{0, 1, 4, 2, 5, 3};
+      isDepth ? SmallVector<int64_t>{0, 3, 4, 1, 5, 2} : SmallVector<int64_t>{0, 1, 4, 2, 5, 3};
   Value moved = n.transpose(n.reshape(n.getTensor(0), split), order);
   n.setOutput(0, n.reshape(moved, {dims[0], channels, mulDims(dims[2], block), mulDims(dims[3], block)}));
 }
@@ -364,7 +369,10 @@ static void importSpaceToDepth(NodeImporter &n) {
   Dims dims = n.getDims(0);
   DimAttr block = n.dim(size), rows = divideExactly(n, dims[2], size), columns = divideExactly(n, dims[3], size);
   Value split = n.reshape(n.getTensor(0), {dims[0], dims[1], rows, block, columns, block});
-  Value moved = n.transpose(split, {0, 3, 5, 1, 2, 4});
+  // Before version 28 the node has no 'mode', and the order is by depth.
+  SmallVector<int64_t> order =
+      isDepthFirst(n) ? SmallVector<int64_t>{0, 3, 5, 1, 2, 4} : SmallVector<int64_t>{0, 1, 3, 5, 2, 4};
+  Value moved = n.transpose(split, order);
   n.setOutput(0, n.reshape(moved, {dims[0], mulDims(dims[1], n.dim(size * size)), rows, columns}));
 }
 

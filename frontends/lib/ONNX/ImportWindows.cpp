@@ -118,16 +118,14 @@ static Dims takeKernel(NodeImporter &n, Value &filter) {
   return kernel;
 }
 
-static void setBiasedOutput(NodeImporter &n, Value result) {
-  if (n.hasInput(2)) {
-    Value bias = n.getTensor(2);
-    if (typeOf(bias).getRank() != 1)
-      throwInvalid("expects a bias of one value for each filter, got " + describe(bias.getType()));
-    n.require(ConstraintKind::equal, vx::getDim(typeOf(result), 1),
-              vx::getDim(typeOf(bias), 0)); // one would be repeated
-    result = n.emit<AddOp>(result, n.broadcastInDim(bias, vx::getDims(typeOf(result)), 1));
-  }
-  n.setOutput(0, result);
+Value emitChannelBias(NodeImporter &n, Value result, unsigned index) {
+  if (!n.hasInput(index))
+    return result;
+  Value bias = n.getTensor(index);
+  if (typeOf(bias).getRank() != 1)
+    throwInvalid("expects a bias of one value for each filter, got " + describe(bias.getType()));
+  n.require(ConstraintKind::equal, vx::getDim(typeOf(result), 1), vx::getDim(typeOf(bias), 0)); // one would be repeated
+  return n.emit<AddOp>(result, n.broadcastInDim(bias, vx::getDims(typeOf(result)), 1));
 }
 
 Value emitConv(NodeImporter &n, Value input, Value filter, TypeAttr sums, Value padding) {
@@ -144,7 +142,9 @@ Value emitConv(NodeImporter &n, Value input, Value filter, TypeAttr sums, Value 
                         getConstants(window.high), groups, /*channels_last=*/false, sums, TypeAttr());
 }
 
-static void importConv(NodeImporter &n) { setBiasedOutput(n, emitConv(n, n.getTensor(0), n.getTensor(1))); }
+static void importConv(NodeImporter &n) {
+  n.setOutput(0, emitChannelBias(n, emitConv(n, n.getTensor(0), n.getTensor(1)), 2));
+}
 
 static void importConvTranspose(NodeImporter &n) {
   Value input = n.getTensor(0), filter = n.getTensor(1);
@@ -190,7 +190,7 @@ static void importConvTranspose(NodeImporter &n) {
     sizes.push_back(subDims(subDims(whole, padLow), padHigh));
   }
   Value result = emitTransposedConv(n, input, filter, sizes, strides, dilations, low, groups);
-  setBiasedOutput(n, result);
+  n.setOutput(0, emitChannelBias(n, result, 2));
 }
 
 /// The window of a pooling op, with the pads that `ceil_mode` adds at the end.
@@ -233,10 +233,10 @@ static Value emitReduceWindow(NodeImporter &n, ReduceKind kind, Value input, con
                                 withUnits(getConstants(window.high), 0));
 }
 
-static Dims getSpatial(NodeImporter &n) {
-  Dims dims = n.getDims(0);
+static Dims getSpatial(Value input) {
+  Dims dims = vx::getDims(typeOf(input));
   if (dims.size() < 3)
-    throwInvalid("expects an input of 3 or more dimensions, got " + describe(n.getTensorType(0)));
+    throwInvalid("expects an input of 3 or more dimensions, got " + describe(input.getType()));
   return Dims(ArrayRef<DimAttr>(dims).drop_front(2));
 }
 
@@ -302,14 +302,14 @@ static Value findGreatest(NodeImporter &n, Value input, Value greatest, const Wi
 
 static void importMaxPool(NodeImporter &n) {
   Value input = n.getTensor(0);
-  Dims spatial = getSpatial(n);
+  Dims spatial = getSpatial(input);
   Window window = getPoolWindow(n, spatial);
   for (auto [high, extra] : llvm::zip(window.high, getCeilPads(n, spatial, window)))
     high = addDims(high, extra);
   Type type = elementOf(input);
   double least = -std::numeric_limits<double>::infinity();
   if (auto integers = dyn_cast<IntegerType>(type))
-    least = integers.isUnsigned() ? 0 : -std::ldexp(1.0, integers.getWidth() - 1);
+    least = getBounds(integers).first;
   Window whole = window;
   Value greatest = emitReduceWindow(n, ReduceKind::max, applyPads(n, input, window, least), window);
   n.setOutput(0, greatest);
@@ -317,12 +317,11 @@ static void importMaxPool(NodeImporter &n) {
     n.setOutput(1, findGreatest(n, input, greatest, whole));
 }
 
-static void importAveragePool(NodeImporter &n) {
-  Value input = n.getTensor(0);
+Value emitAveragePool(NodeImporter &n, Value input) {
   Type type = elementOf(input);
   if (!isa<FloatType>(type))
     throwInvalid("expects floats, got " + describe(input.getType()));
-  Dims spatial = getSpatial(n);
+  Dims spatial = getSpatial(input);
   Window window = getPoolWindow(n, spatial);
   bool countPads = n.getFlag("count_include_pad", false);
   Dims extra = getCeilPads(n, spatial, window);
@@ -344,12 +343,14 @@ static void importAveragePool(NodeImporter &n) {
     double count = 1;
     for (int64_t size : getConstants(window.kernel))
       count *= double(size);
-    return n.setOutput(0, n.emit<DivOp>(sum, n.splatLike(count, sum)));
+    return n.emit<DivOp>(sum, n.splatLike(count, sum));
   }
   Value ones = n.splat(1, makeTensorType(counted, type));
   Value counts = emitReduceWindow(n, ReduceKind::sum, applyPads(n, ones, countWindow, 0), countWindow);
-  n.setOutput(0, n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum)))));
+  return n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum))));
 }
+
+static void importAveragePool(NodeImporter &n) { n.setOutput(0, emitAveragePool(n, n.getTensor(0))); }
 
 /// Divides by a power of the sum of squares over some channels around each.
 static void importLRN(NodeImporter &n) {
@@ -375,7 +376,7 @@ static void importLpPool(NodeImporter &n) {
   if (!isa<FloatType>(elementOf(input)))
     throwInvalid("expects floats, got " + describe(input.getType()));
   int64_t p = getNormPower(n);
-  Dims spatial = getSpatial(n);
+  Dims spatial = getSpatial(input);
   Window window = getPoolWindow(n, spatial);
   for (auto [high, extra] : llvm::zip(window.high, getCeilPads(n, spatial, window)))
     high = addDims(high, extra);

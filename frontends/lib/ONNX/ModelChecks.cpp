@@ -45,7 +45,7 @@ OpLookup ModelImporter::findNodeOp(const NodeProto &node, StringRef label) {
     throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
   if (!isKnownDomain(domain) || (domain == builderDomain && !recording))
     throwUnsupported(Advice::ReplaceOp, "domain '" + domain + "' is not known, want 'ai.onnx', '" + mlDomain + "', '" +
-                                            trainingDomain + "' or a function of the model");
+                                            trainingDomain + "', '" + microsoftDomain + "' or a function of the model");
   const int64_t version = opset->second;
   OpLookup op = findOp(domain, node.op_type(), version);
   const OpSignature *signature = findSignature(domain, node.op_type(), version);
@@ -147,6 +147,8 @@ void ModelImporter::checkDeclared(const Twine &what, StringRef name, const TypeP
     throwInvalid(what + ": expects the " + stated + " that the graph states" + want + ", got " + describe(got));
   };
   auto checkElements = [&](int32_t stated, Type elementType) {
+    if (entry.sixBits && stated == entry.sixBits)
+      return;
     if (stated != TensorProto::UNDEFINED && getElementType(context, stated, what) != elementType)
       refuse("element type", ": want " + describe(getElementType(context, stated, what)), type);
   };

@@ -10,6 +10,7 @@
 #include "vx/base/utf8.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -123,8 +124,21 @@ void checkRank(const Entry &entry, const Twine &what) {
                  entry.decidedBy);
 }
 
+static void refuseSixBits(const Entry &entry) {
+  if (entry.sixBits)
+    refuseSixBits(entry.sixBits, "tensor '" + Twine(entry.constantName) + "'");
+}
+
+/// Whether the op reads constants of 6 bits, or passes them on.
+static bool mayHaveSixBits(const NodeProto &node) {
+  return normalizeDomain(node.domain()).empty() &&
+         llvm::is_contained({"Cast", "DequantizeLinear", "Identity"}, StringRef(node.op_type()));
+}
+
 Value ModelImporter::materialize(Entry &entry) {
   checkRank(entry);
+  if (!readsSixBits)
+    refuseSixBits(entry);
   if (entry.value)
     return entry.value;
   if (!entry.constant) {
@@ -284,10 +298,10 @@ DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringR
 }
 
 DimAttr ModelImporter::declareNamesake(StringRef name) {
-  const unsigned group = expressionSymbols.contains(name) ? 0 : inputGroup.value_or(0);
+  const unsigned group = expressionSymbols.contains(name) || !inputGroups ? 0 : inputGroups->lookup(name);
   auto &known = groupSymbols[name];
   for (auto &[other, symbol] : known)
-    if (other == group || !inputGroup)
+    if (other == group || !inputGroups)
       return DimAttr::symbolNamed(context, symbol);
   std::string own = name.str();
   if (known.empty()) {
@@ -437,6 +451,9 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
     throwInvalid("expects at least 1 output, got 0");
   const StringRef domain = normalizeDomain(node.domain());
   const int64_t version = scope->opsets->lookup(domain);
+  for (const std::string &input : node.input())
+    if (!input.empty() && !mayHaveSixBits(node)) // an op may read the type alone
+      refuseSixBits(lookup(input));
   // What programs record may be of types that no version of ONNX has.
   if (const OpSignature *signature = recording ? nullptr : findSignature(domain, node.op_type(), version)) {
     SmallVector<InputType> types;
@@ -455,6 +472,7 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
 void ModelImporter::makeOps(const NodeProto &node, int64_t version, StringRef label, ImportFunction function) {
   const Location location = recording ? recording->locate(node, label) : getLocation(label, node.op_type());
   auto hasGraph = [](const AttributeProto &attribute) { return attribute.has_g(); };
+  const llvm::SaveAndRestore reads(readsSixBits, mayHaveSixBits(node));
   try {
     NodeImporter importer(*this, node, version, location, label);
     if (llvm::none_of(node.attribute(), hasGraph)) {
@@ -491,6 +509,7 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
       Entry entry{elements.getType(), getLocation(tensor.name(), "Initializer")};
       entry.constant = elements;
       entry.constantName = tensor.name();
+      entry.sixBits = hasSixBits(tensor.data_type()) ? tensor.data_type() : 0;
       if (const TypeProto *declared = inputs.lookup(tensor.name()))
         checkDeclared("input '" + tensor.name() + "'", tensor.name(), *declared, entry, /*isBinding=*/true);
       define(tensor.name(), std::move(entry));
@@ -513,9 +532,9 @@ void ModelImporter::importInputs(const GraphProto &graph) {
     initialized.insert(tensor.name());
   bindInputSymbols(graph);
   Block *block = builder.getInsertionBlock();
-  const SmallVector<unsigned> groups = recording ? SmallVector<unsigned>(graph.input_size(), 0) : groupInputs(graph);
+  const SizeGroups groups = recording ? SizeGroups(graph.input_size()) : groupSizes(graph);
   for (auto [index, input] : llvm::enumerate(graph.input())) {
-    inputGroup = groups[index];
+    inputGroups = &groups[index];
     // Up to IR version 3 every initializer is an input too; later it is one's default value, which stands here.
     if (initialized.contains(input.name()))
       continue;
@@ -531,7 +550,7 @@ void ModelImporter::importInputs(const GraphProto &graph) {
     if (!succeeded)
       scope->entries.insert_or_assign(input.name(), Entry{Type(), builder.getUnknownLoc()});
   }
-  inputGroup.reset();
+  inputGroups = nullptr;
 }
 
 func::FuncOp ModelImporter::beginFunction(const GraphProto &graph, StringRef name, Scope &top) {

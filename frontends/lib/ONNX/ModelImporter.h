@@ -22,9 +22,9 @@
 namespace vx::onnx {
 
 /// The default domain's newest version that is known here.
-constexpr int64_t newestOpset = 27;
+constexpr int64_t newestOpset = 28;
 /// The newest IR version of the wire format.
-constexpr int64_t newestIrVersion = 13;
+constexpr int64_t newestIrVersion = 14;
 /// Subgraphs and functions inside of one another.
 constexpr unsigned maxNesting = 16;
 /// Nodes imported in all, each as often as its function is called and its loop is looked through again.
@@ -50,6 +50,8 @@ struct Entry {
   /// The elements of an initializer or constant, and its name in the model.
   mlir::ElementsAttr constant;
   std::string constantName;
+  /// The type that the file has for a constant of 6 bits, which is f8E4M3FN here; 0 for every other value.
+  int32_t sixBits = 0;
   /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
   bool contentsAreRead = false;
   /// A sequence that no tensor was inserted into: its element type is not binding yet.
@@ -144,6 +146,8 @@ public:
   /// What holds for the conditions of Ifs at the insertion point.
   ConditionFacts facts;
   Scope *scope = nullptr;
+  /// The node that is imported reads constants of 6 bits.
+  bool readsSixBits = false;
 
   // Values.
   /// The entry of a name in this scope or one around it. Throws when there is none, or PoisonedInput.
@@ -261,8 +265,8 @@ private:
   llvm::StringSet<> expressionSymbols;
   /// Texts of the inputs' dimensions that are not declared yet: no new symbol takes one.
   llvm::StringSet<> reservedNames;
-  /// The group of the input at hand (SharedSizes.h), and the symbols of names by groups.
-  std::optional<unsigned> inputGroup;
+  /// The groups of the names of the input at hand (SharedSizes.h), and the symbols of names by groups.
+  const llvm::StringMap<unsigned> *inputGroups = nullptr;
   llvm::StringMap<llvm::SmallVector<std::pair<unsigned, std::string>, 1>> groupSymbols;
   int64_t importedNodes = 0;
   std::vector<mlir::Operation *> freshSymbols;

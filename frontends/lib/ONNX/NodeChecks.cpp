@@ -251,7 +251,7 @@ static std::string describeTaken(const ParameterType &parameter, MLIRContext *co
   SmallVector<std::string> names;
   auto append = [&](uint64_t types, StringRef prefix) {
     for (int32_t type = 1; type <= newestDataType; ++type)
-      if (types >> type & 1 && type != TensorProto::COMPLEX64 && type != TensorProto::COMPLEX128)
+      if (types >> type & 1 && type != TensorProto::COMPLEX64 && type != TensorProto::COMPLEX128 && !hasSixBits(type))
         names.push_back(prefix.str() + describeType(getElementType(context, type, "")));
   };
   append(parameter.tensors, "");

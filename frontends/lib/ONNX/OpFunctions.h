@@ -25,6 +25,27 @@ mlir::Value emitMatMul(NodeImporter &n, mlir::Value lhs, mlir::Value rhs, mlir::
 /// outside of the input; null for 0.
 mlir::Value emitConv(NodeImporter &n, mlir::Value input, mlir::Value filter, mlir::TypeAttr sums = {},
                      mlir::Value padding = {});
+/// The product of two matrices by the node's attributes, plus input 2 where there is one.
+mlir::Value emitGemm(NodeImporter &n);
+/// A value for each channel of input `index` added to `result`, where there is that input.
+mlir::Value emitChannelBias(NodeImporter &n, mlir::Value result, unsigned index);
+/// The averages of windows of `input`, [batch, channels, space...], by the node's attributes.
+mlir::Value emitAveragePool(NodeImporter &n, mlir::Value input);
+/// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+mlir::Value emitTanhGelu(NodeImporter &n, mlir::Value x);
+/// x * sigmoid(alpha * x).
+mlir::Value emitSwish(NodeImporter &n, mlir::Value x, double alpha);
+/// `input` divided by the root of its mean square over the dimensions from `axis` on, times `scale`, which is repeated
+/// to these; of the elements of `scale`.
+mlir::Value emitRmsNorm(NodeImporter &n, mlir::Value input, mlir::Value scale, int64_t axis, llvm::APFloat epsilon);
+/// The attribute 'epsilon'. Throws for one that no norm takes.
+llvm::APFloat getEpsilon(NodeImporter &n, float otherwise = 1e-5f);
+/// 1 / sqrt(meanSquare + epsilon).
+mlir::Value emitInverseRoot(NodeImporter &n, mlir::Value meanSquare, llvm::APFloat epsilon);
+/// Imports the node as if it were one of op `op` of the default domain in `version`, whose inputs and attributes it
+/// has.
+void importAs(NodeImporter &n, llvm::StringRef op, int64_t version);
+
 /// `p`, the power of a norm's elements: 2 where the node does not say.
 int64_t getNormPower(NodeImporter &n);
 /// The norm of these sums of p-th powers.

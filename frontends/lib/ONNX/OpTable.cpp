@@ -1,6 +1,6 @@
 #include "OpTable.h"
 
-#include "ModelImporter.h"
+#include "OpFunctions.h"
 
 namespace vx::onnx {
 
@@ -16,11 +16,14 @@ static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
     &stringsOps,      &causalConvOps,      &fourierOps,
     &hyperbolicsOps,  &optionalsOps,       &randomsOps,
     &determinantOps,  &unpoolingOps,       &nonMaxSuppressionOps,
-    &sortingOps,      &imagesOps};
+    &sortingOps,      &imagesOps,          &simplifiedNormsOps};
 static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &linearModelsOps, &supportVectorsOps,
                                                                &treeModelsOps, &treesOps};
 static const llvm::ArrayRef<OpTableEntry> *const previewTables[] = {&flexAttentionOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps, &optimizersOps};
+static const llvm::ArrayRef<OpTableEntry> *const microsoftTables[] = {
+    &fusedActivationsOps, &fusedAttentionOps, &fusedNormsOps,        &fusedProductsOps,
+    &groupedAttentionOps, &packedWeightsOps,  &quantizedElementsOps, &quantizedRecurrentOps};
 static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};
 
 llvm::StringRef normalizeDomain(llvm::StringRef domain) { return domain == "ai.onnx" ? llvm::StringRef() : domain; }
@@ -28,7 +31,7 @@ llvm::StringRef spellDomain(llvm::StringRef domain) { return domain.empty() ? ll
 
 bool isKnownDomain(llvm::StringRef domain) {
   return domain.empty() || domain == mlDomain || domain == previewDomain || domain == trainingDomain ||
-         domain == builderDomain;
+         domain == microsoftDomain || domain == builderDomain;
 }
 
 OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
@@ -40,6 +43,8 @@ OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
     ofDomain = previewTables;
   else if (domain == trainingDomain)
     ofDomain = trainingTables;
+  else if (domain == microsoftDomain)
+    ofDomain = microsoftTables;
   else if (domain == builderDomain)
     ofDomain = builderTables;
   for (const llvm::ArrayRef<OpTableEntry> *table : ofDomain)
@@ -53,6 +58,11 @@ OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
         lookup.function = entry.function;
     }
   return lookup;
+}
+
+void importAs(NodeImporter &n, llvm::StringRef op, int64_t version) {
+  NodeImporter other(n.model, n.proto, version, n.location, n.label);
+  findOp("", op, version).function(other);
 }
 
 } // namespace vx::onnx

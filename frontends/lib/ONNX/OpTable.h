@@ -17,6 +17,9 @@ constexpr int64_t newestMlOpset = 5;
 /// The domain of what may become ONNX's, and its newest version that is known here.
 constexpr llvm::StringLiteral previewDomain = "ai.onnx.preview";
 constexpr int64_t newestPreviewOpset = 1;
+/// The domain of the ops that ONNX Runtime writes when it optimizes or quantizes a model, and its one version.
+constexpr llvm::StringLiteral microsoftDomain = "com.microsoft";
+constexpr int64_t newestMicrosoftOpset = 1;
 /// The domain of what recorded graphs have and ONNX has not (ImportRecorded.cpp); no file's.
 constexpr llvm::StringLiteral builderDomain = "vx.builder";
 constexpr int64_t newestBuilderOpset = 1;
@@ -43,6 +46,11 @@ extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attenti
 // Those of other domains: of learning by other means, of what is new, of what trains, and of what is recorded.
 extern const llvm::ArrayRef<OpTableEntry> featuresOps, linearModelsOps, supportVectorsOps, treeModelsOps, treesOps,
     flexAttentionOps, trainingOps, optimizersOps, recordedOps;
+// Those of ONNX Runtime's domain, each composed of the ops that others are imported as.
+extern const llvm::ArrayRef<OpTableEntry> fusedActivationsOps, fusedAttentionOps, fusedNormsOps, fusedProductsOps,
+    groupedAttentionOps, packedWeightsOps, quantizedElementsOps, quantizedRecurrentOps;
+// An op that ONNX Runtime writes into the default domain.
+extern const llvm::ArrayRef<OpTableEntry> simplifiedNormsOps;
 
 struct OpLookup {
   /// Null when the op is unknown, or known in other versions only.

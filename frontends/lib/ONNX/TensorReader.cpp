@@ -10,16 +10,19 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
+#include <array>
+
 using namespace mlir;
 
 namespace vx::onnx {
 
 StringRef getDataTypeName(int32_t dataType) {
   static constexpr StringLiteral names[] = {
-      "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
-      "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
-      "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-      "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
+      "undefined",      "float",      "uint8",          "int8",       "uint16",    "int16",
+      "int32",          "int64",      "string",         "bool",       "float16",   "double",
+      "uint32",         "uint64",     "complex64",      "complex128", "bfloat16",  "float8e4m3fn",
+      "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",      "float4e2m1",
+      "float8e8m0",     "uint2",      "int2",           "float6e2m3", "float6e3m2"};
   if (dataType < 0 || dataType >= static_cast<int32_t>(std::size(names)))
     return "unknown";
   return names[dataType];
@@ -80,14 +83,24 @@ Type getElementType(MLIRContext *context, int32_t dataType, const Twine &what) {
   case TensorProto::COMPLEX128:
     throwUnsupported(Advice::SplitComplex,
                      what + " has " + getDataTypeName(dataType) + " elements, want numbers, bools or strings");
+  case TensorProto::FLOAT6E2M3:
+  case TensorProto::FLOAT6E3M2:
+    refuseSixBits(dataType, what);
   default:
-    throwInvalid(what + " has an unknown element type: want 1 to 26, got " + Twine(dataType));
+    throwInvalid(what + " has an unknown element type: want 1 to " + Twine(newestDataType) + ", got " +
+                 Twine(dataType));
   }
+}
+
+void refuseSixBits(int32_t dataType, const Twine &what) {
+  throwUnsupported(Advice::CastElements, what + " has " + getDataTypeName(dataType) +
+                                             " elements, of which vx has constants that Cast and DequantizeLinear "
+                                             "read, and no other values");
 }
 
 int32_t getDataType(Type elementType) {
   for (int32_t type = 1; type <= newestDataType; ++type)
-    if (type != TensorProto::COMPLEX64 && type != TensorProto::COMPLEX128 &&
+    if (type != TensorProto::COMPLEX64 && type != TensorProto::COMPLEX128 && !hasSixBits(type) &&
         getElementType(elementType.getContext(), type, "") == elementType)
       return type;
   return TensorProto::UNDEFINED;
@@ -290,7 +303,10 @@ static DenseElementsAttr makeInline(RankedTensorType type, ArrayRef<char> data) 
 }
 
 RankedTensorType TensorReader::readType(const TensorProto &tensor, StringRef name) {
-  Type elementType = getElementType(context, tensor.data_type(), "tensor '" + name + "'");
+  return readShape(tensor, name, getElementType(context, tensor.data_type(), "tensor '" + name + "'"));
+}
+
+RankedTensorType TensorReader::readShape(const TensorProto &tensor, StringRef name, Type elementType) {
   if (tensor.has_segment())
     throwUnsupported(Advice::StoreDense, "tensor '" + name + "' is stored in segments, want whole tensors");
   if (tensor.dims_size() > maxRank)
@@ -331,7 +347,59 @@ DenseElementsAttr TensorReader::readInline(const TensorProto &tensor, StringRef 
   return makeInline(type, readBytes(tensor, name, type.getElementType(), type.getNumElements()).data);
 }
 
+/// Four elements are a group of three bytes, the first one in the low bits; in int32_data each has a number of its own.
+ElementsAttr TensorReader::readSixBits(const TensorProto &tensor, StringRef name) {
+  RankedTensorType type = readShape(tensor, name, Float8E4M3FNType::get(context));
+  const int64_t count = type.getNumElements();
+  const uint64_t want = llvm::divideCeil(uint64_t(count) * 6, 8);
+  std::string codes;
+  if (tensor.data_location() == TensorProto::EXTERNAL || tensor.has_raw_data()) {
+    Bytes bytes;
+    if (tensor.data_location() == TensorProto::EXTERNAL)
+      bytes = readExternal(tensor, name, want);
+    else
+      bytes.data = ArrayRef<char>(tensor.raw_data().data(), tensor.raw_data().size());
+    checkFields(tensor, name);
+    if (bytes.data.size() != want)
+      throwInvalid("tensor '" + name + "': expects " + Twine(want) + " bytes of raw data, got " +
+                   Twine(bytes.data.size()));
+    for (int64_t index = 0; index < count; ++index) {
+      const uint64_t first = uint64_t(index) * 6 / 8, shift = uint64_t(index) * 6 % 8;
+      unsigned bits = uint8_t(bytes.data[first]);
+      if (shift > 2)
+        bits |= unsigned(uint8_t(bytes.data[first + 1])) << 8;
+      codes.push_back(char(bits >> shift & 0x3f));
+    }
+  } else {
+    checkFields(tensor, name);
+    if (tensor.int32_data_size() != count)
+      throwInvalid("tensor '" + name + "': expects " + Twine(count) + " values, got " +
+                   Twine(tensor.int32_data_size()));
+    for (int32_t value : tensor.int32_data()) {
+      if (value < 0 || value > 0x3f)
+        throwInvalid("tensor '" + name + "': expects values of 6 bits without a sign, got " + Twine(value));
+      codes.push_back(char(value));
+    }
+  }
+  const llvm::fltSemantics &from =
+      tensor.data_type() == TensorProto::FLOAT6E2M3 ? APFloat::Float6E2M3FN() : APFloat::Float6E3M2FN();
+  std::array<char, 64> table;
+  for (unsigned code = 0; code < table.size(); ++code) {
+    APFloat number(from, APInt(6, code));
+    bool isRounded = false;
+    number.convert(APFloat::Float8E4M3FN(), APFloat::rmNearestTiesToEven, &isRounded);
+    table[code] = char(number.bitcastToAPInt().getZExtValue());
+  }
+  for (char &code : codes)
+    code = table[uint8_t(code)];
+  if (count <= maxInlineElements)
+    return makeInline(type, codes);
+  return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(codes, 1));
+}
+
 ElementsAttr TensorReader::read(const TensorProto &tensor, StringRef name) {
+  if (hasSixBits(tensor.data_type()))
+    return readSixBits(tensor, name);
   RankedTensorType type = readType(tensor, name);
   Type elementType = type.getElementType();
   if (isa<StringType>(elementType))

@@ -14,7 +14,14 @@ namespace vx::onnx {
 /// `what` names the tensor in the message.
 mlir::Type getElementType(mlir::MLIRContext *context, int32_t dataType, const llvm::Twine &what);
 /// The newest element type.
-constexpr int32_t newestDataType = TensorProto::INT2;
+constexpr int32_t newestDataType = TensorProto::FLOAT6E3M2;
+/// True for the floats of 6 bits, of which vx has no tensors. A constant of them is read as f8E4M3FN, which has all
+/// their numbers.
+constexpr bool hasSixBits(int32_t dataType) {
+  return dataType == TensorProto::FLOAT6E2M3 || dataType == TensorProto::FLOAT6E3M2;
+}
+/// Throws for a value of such a type, which `what` names.
+[[noreturn]] void refuseSixBits(int32_t dataType, const llvm::Twine &what);
 /// The inverse, of a type that tensors of a model have.
 int32_t getDataType(mlir::Type elementType);
 /// The name of an element type in the specification, e.g. "float16".
@@ -42,7 +49,9 @@ public:
 
 private:
   mlir::RankedTensorType readType(const TensorProto &tensor, llvm::StringRef name);
+  mlir::RankedTensorType readShape(const TensorProto &tensor, llvm::StringRef name, mlir::Type elementType);
   Bytes readBytes(const TensorProto &tensor, llvm::StringRef name, mlir::Type elementType, int64_t count);
+  mlir::ElementsAttr readSixBits(const TensorProto &tensor, llvm::StringRef name);
   Bytes readExternal(const TensorProto &tensor, llvm::StringRef name, uint64_t want);
   Bytes readTyped(const TensorProto &tensor, llvm::StringRef name, mlir::Type elementType, int64_t count);
   std::shared_ptr<llvm::MemoryBuffer> open(llvm::StringRef location, llvm::StringRef name);

@@ -14,6 +14,7 @@
 
 #include "vx/abi/version.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -818,6 +819,17 @@ vx_status vx_instance_read_variables(vx_instance *instance, size_t count, const 
     for (size_t i = 0; i < count; ++i)
       give(std::move(values[i]), &out_values[i]);
     return okStatus();
+  });
+}
+
+vx_status vx_instance_save_module(vx_instance *instance, size_t count, const char *const *names, const char *path) {
+  return guarded("vx_instance_save_module", [&]() -> Status {
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
+    std::vector<std::string_view> wanted;
+    VX_RETURN_IF_ERROR(namesOf(count, names, wanted));
+    VX_RETURN_IF_ERROR(checkPointer(path, "path"));
+    return object->saveModule(wanted, path);
   });
 }
 

@@ -21,35 +21,6 @@ namespace {
 // to whoever else has work.
 constexpr std::chrono::microseconds alone{50}, yielding{1000};
 
-// Items that one thread begins with: [first, last) in the upper and lower half of one word, so that its owner takes
-// from the front and others from the back without a lock. Each has a line of cache to itself.
-class alignas(64) Share {
-public:
-  void set(uint32_t first, uint32_t last) { bounds.store(uint64_t(first) << 32 | last, std::memory_order_relaxed); }
-  bool takeFirst(uint32_t &index) {
-    return take(index, [](uint32_t &first, uint32_t &) { return first++; });
-  }
-  bool takeLast(uint32_t &index) {
-    return take(index, [](uint32_t &, uint32_t &last) { return --last; });
-  }
-
-private:
-  template <typename Choose>
-  bool take(uint32_t &index, Choose choose) {
-    uint64_t before = bounds.load(std::memory_order_relaxed);
-    while (true) {
-      uint32_t first = static_cast<uint32_t>(before >> 32), last = static_cast<uint32_t>(before);
-      if (first >= last)
-        return false;
-      index = choose(first, last);
-      if (bounds.compare_exchange_weak(before, uint64_t(first) << 32 | last, std::memory_order_relaxed))
-        return true;
-    }
-  }
-
-  std::atomic<uint64_t> bounds = 0;
-};
-
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -77,6 +48,37 @@ uint32_t waitForChange(const std::atomic<uint32_t> &word, uint32_t value) {
 } // namespace
 
 struct ThreadPool::Workers {
+private:
+  // Items that one thread begins with: [first, last) in the upper and lower half of one word, so that its owner takes
+  // from the front and others from the back without a lock. Each has a line of cache to itself.
+  class alignas(64) Share {
+  public:
+    void set(uint32_t first, uint32_t last) { bounds.store(uint64_t(first) << 32 | last, std::memory_order_relaxed); }
+    bool takeFirst(uint32_t &index) {
+      return take(index, [](uint32_t &first, uint32_t &) { return first++; });
+    }
+    bool takeLast(uint32_t &index) {
+      return take(index, [](uint32_t &, uint32_t &last) { return --last; });
+    }
+
+  private:
+    template <typename Choose>
+    bool take(uint32_t &index, Choose choose) {
+      uint64_t before = bounds.load(std::memory_order_relaxed);
+      while (true) {
+        uint32_t first = static_cast<uint32_t>(before >> 32), last = static_cast<uint32_t>(before);
+        if (first >= last)
+          return false;
+        index = choose(first, last);
+        if (bounds.compare_exchange_weak(before, uint64_t(first) << 32 | last, std::memory_order_relaxed))
+          return true;
+      }
+    }
+
+    std::atomic<uint64_t> bounds = 0;
+  };
+
+public:
   explicit Workers(uint32_t threads) : shares(threads) {}
   ~Workers();
 

@@ -204,6 +204,7 @@ std::string listDevices(std::span<hal::Driver *const> drivers) {
       for (size_t i = 0; i < devices.size(); ++i) {
         json.beginObject().member("device", fmt::format("{}:{}", name, i)).member("name", devices[i].name);
         json.member("details", devices[i].details).member("total_memory", devices[i].totalMemory);
+        json.member("software", devices[i].isSoftware);
         json.key("features").beginArray();
         for (const std::string &feature : devices[i].features)
           json.string(feature);

@@ -3,6 +3,7 @@
 #include "base/arithmetic.h"
 #include "exec/call_state.h"
 #include "exec/rounding.h"
+#include "module/save_module.h"
 #include "vx/abi/module_header.h"
 
 #include <fmt/ranges.h>
@@ -423,6 +424,22 @@ Status Instance::readVariables(std::span<const std::string_view> names, std::vec
                                          bytes[i].data(), bytes[i].size(), result.emplace_back()));
   values = std::move(result);
   return okStatus();
+}
+
+Status Instance::saveModule(std::span<const std::string_view> names, const std::string &path) {
+  std::vector<Ref<Value>> values;
+  VX_RETURN_IF_ERROR(readVariables(names, values));
+  std::vector<FirstValue> firsts(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    VX_RETURN_IF_ERROR(findVariable(names[i], firsts[i].variable));
+    if (std::any_of(firsts.begin(), firsts.begin() + static_cast<ptrdiff_t>(i),
+                    [&](const FirstValue &other) { return other.variable == firsts[i].variable; }))
+      return failure(VX_INVALID_ARGUMENT, "variable '{}' is there twice", names[i]);
+    const void *bytes = nullptr;
+    VX_RETURN_IF_ERROR(values[i]->hostBytes(bytes));
+    firsts[i].bytes = {static_cast<const uint8_t *>(bytes), static_cast<size_t>(values[i]->size())};
+  }
+  return vx::saveModule(module(), firsts, path);
 }
 
 Status Instance::writeVariables(std::span<const std::string_view> names, std::span<const Value *const> values) {

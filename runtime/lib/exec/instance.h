@@ -87,6 +87,8 @@ public:
 
   // Many at once, as they are at one time: all, or none where the status is no success.
   Status readVariables(std::span<const std::string_view> names, std::vector<Ref<Value>> &values);
+  // Writes a module in which these variables start as they are now.
+  Status saveModule(std::span<const std::string_view> names, const std::string &path);
   Status writeVariables(std::span<const std::string_view> names, std::span<const Value *const> values);
   Status readVariable(std::string_view name, Ref<Value> &value);
   Status writeVariable(std::string_view name, const Value &value);

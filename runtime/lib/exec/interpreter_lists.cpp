@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "exec/host_functions.h"
 
+#include <algorithm>
+
 namespace vx {
 
 Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegister &kept) {

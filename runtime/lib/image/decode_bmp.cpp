@@ -1,6 +1,7 @@
 #include "image/byte_reader.h"
 #include "image/decoders.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <vector>

@@ -1,6 +1,7 @@
 // Netpbm's formats: a header of words and numbers, and samples as text or bytes.
 #include "image/decoders.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <vector>

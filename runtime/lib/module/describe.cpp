@@ -257,7 +257,7 @@ static void writeTraining(JsonWriter &json, const Training &training, const Modu
 std::string Module::describe() const {
   JsonWriter json;
   json.beginObject().member("version", 1).member("name", contents.name).member("producer", contents.producer);
-  json.member("file_size", file.size()).member("metadata_size", metadataBytes);
+  json.member("file_size", file.size()).member("metadata_size", metadataSize());
   json.key("functions").beginArray();
   for (const Function &function : contents.functions)
     writeFunction(json, function, contents);

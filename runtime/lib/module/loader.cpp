@@ -5,6 +5,7 @@
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -126,7 +127,7 @@ Status ModuleLoader::readMetadata(const format::Module *&root) {
   if (metadata.size() < 8 || !format::VerifyModuleBuffer(verifier))
     return failure(VX_INVALID_MODULE, "metadata of {} bytes is not well-formed", metadata.size());
   root = format::GetModule(metadata.data());
-  module.metadataBytes = metadata.size();
+  module.metadataSpan = metadata;
   return okStatus();
 }
 

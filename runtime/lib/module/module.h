@@ -341,7 +341,10 @@ public:
   const ModuleData &data() const { return contents; }
   const SignatureTables &signature() const { return tables; }
   uint64_t fileSize() const { return file.size(); }
-  uint64_t metadataSize() const { return metadataBytes; }
+  uint64_t metadataSize() const { return metadataSpan.size(); }
+  // Of the file, and of the metadata in it.
+  std::span<const uint8_t> bytes() const { return file; }
+  std::span<const uint8_t> metadata() const { return metadataSpan; }
 
   // Compares the bytes of a section with its hash.
   Status verifySection(uint32_t section) const;
@@ -362,7 +365,7 @@ private:
   FileMapping mapping;
   std::vector<FileMapping> externalMappings;
   std::span<const uint8_t> file;
-  uint64_t metadataBytes = 0;
+  std::span<const uint8_t> metadataSpan;
   ModuleData contents;
   SignatureTables tables;
 };

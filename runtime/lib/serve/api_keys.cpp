@@ -1,5 +1,6 @@
 #include "api_keys.h"
 
+#include "file_access.h"
 #include "file_text.h"
 
 #include "vx/base/names.h"
@@ -9,12 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace vx::serve {
@@ -135,19 +133,6 @@ private:
   ApiKeysReading reading;
 };
 
-// What is wrong with who may do what with it.
-std::string checkAccess(int descriptor) {
-  struct stat info;
-  if (::fstat(descriptor, &info) != 0)
-    return fmt::format("cannot be looked at: {}", std::strerror(errno));
-  if (info.st_mode & 077)
-    return fmt::format("want mode 0600, got {:04o}: others may read or write it",
-                       static_cast<unsigned>(info.st_mode & 07777));
-  if (info.st_uid != ::geteuid() && info.st_uid != 0)
-    return fmt::format("want it to be of user {}, got user {}", ::geteuid(), info.st_uid);
-  return "";
-}
-
 } // namespace
 
 const ApiKey *ApiKeys::find(std::string_view presented) const {
@@ -178,7 +163,13 @@ ApiKeysReading readApiKeys(const std::string &path) {
     fail(error.text);
     return reading;
   }
-  std::string text, wrong = checkAccess(descriptor);
+  std::string text, wrong;
+  FileAccess access;
+  AccessVerdict verdict;
+  if (readFileAccess(descriptor, access, wrong)) {
+    verdict = judgeKeyAccess(access, ProcessUser::current());
+    wrong = verdict.refusal;
+  }
   if (wrong.empty())
     wrong = readText(descriptor, mostKeysFileBytes, text);
   ::close(descriptor);
@@ -186,7 +177,11 @@ ApiKeysReading readApiKeys(const std::string &path) {
     fail(wrong);
     return reading;
   }
-  return parseApiKeys(text, path);
+  reading = parseApiKeys(text, path);
+  if (!verdict.warning.empty())
+    reading.messages.push_back(
+        {ConfigurationMessage::Kind::warning, {Origin::Kind::file, path}, std::move(verdict.warning)});
+  return reading;
 }
 
 } // namespace vx::serve

@@ -24,7 +24,8 @@ void Batcher::submit(std::shared_ptr<BatchJob> job) {
   }
   // Nothing is going on: there is nobody to wait for.
   const bool isIdle = !isRunning && queue.empty();
-  queue.push_back({std::move(job), Clock::now(), !isIdle});
+  job->came = Clock::now();
+  queue.push_back({std::move(job), !isIdle});
   changed.notify_all();
 }
 
@@ -71,12 +72,12 @@ bool Batcher::isFull() const {
 Clock::time_point Batcher::windowEnd() const {
   const Waiting &oldest = queue.front();
   if (!oldest.waitsForOthers)
-    return oldest.came;
+    return oldest.job->came;
   Clock::duration window = limits.timeout;
   if (secondsOfBatch)
     window =
         std::min(window, std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*secondsOfBatch)));
-  return oldest.came + window;
+  return oldest.job->came + window;
 }
 
 std::vector<std::shared_ptr<BatchJob>> Batcher::takeBatch() {
@@ -137,6 +138,8 @@ void Batcher::work() {
     isRunning = true;
     guard.unlock();
     const Clock::time_point began = Clock::now();
+    for (const std::shared_ptr<BatchJob> &job : batch)
+      runner->waited(began - job->came);
     runBatch(batch);
     batch.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();

@@ -31,6 +31,7 @@ public:
   // Jobs of one key may be in a batch together. Empty: it runs alone.
   std::string key;
   Clock::time_point deadline = Clock::time_point::max();
+  Clock::time_point came; // into the queue
 
   // True for the first one who ends it.
   bool claim() { return !isOver.exchange(true); }
@@ -54,6 +55,8 @@ public:
   // Ends each job, in any way. What it throws ends all that are left; where one of several may be the cause, each is
   // run again by itself.
   virtual void run(std::span<const std::shared_ptr<BatchJob>> jobs) = 0;
+  // Called before a job runs, with its time in the queue.
+  virtual void waited(Clock::duration) {}
 };
 
 struct BatchLimits {
@@ -86,7 +89,6 @@ public:
 private:
   struct Waiting {
     std::shared_ptr<BatchJob> job;
-    Clock::time_point came;
     bool waitsForOthers;
   };
   void work();

@@ -29,6 +29,18 @@ bool isPath(std::string_view text) {
          text.ends_with(".vxm") || text.ends_with(".onnx");
 }
 
+// A word of --model. "digits=/mnt/models" has a name and a path; "./a=b.vxm" and "/a=b" are paths.
+struct ModelWord {
+  std::string name, path; // empty: not given
+
+  static ModelWord parse(const std::string &text) {
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos && !isPath(text.substr(0, equals)))
+      return {text.substr(0, equals), text.substr(equals + 1)};
+    return isPath(text) ? ModelWord{"", text} : ModelWord{text, ""};
+  }
+};
+
 class Reader {
 public:
   explicit Reader(const ConfigurationSources &sources) : sources(sources) { takeEnvironment(); }
@@ -73,6 +85,11 @@ private:
         setFromText(key, key.setting(configuration), key.standard, paths);
     if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/'))
       configuration.cacheDir.value = (fs::path(cache) / "vx").lexically_normal().string();
+    // A service's keys (LoadCredential of its unit).
+    std::error_code unused;
+    if (const std::string folder = variable("CREDENTIALS_DIRECTORY");
+        folder.starts_with('/') && fs::exists(folder + "/keys", unused))
+      configuration.server.apiKeysFile = {folder + "/keys", {Origin::Kind::environment, "CREDENTIALS_DIRECTORY"}};
   }
 
   // Which file is to be read. Those that somebody named have to be there.
@@ -168,18 +185,24 @@ private:
     if (wantedModels.empty())
       return;
     std::vector<ModelConfiguration> chosen;
-    for (const auto &[wanted, origin] : wantedModels) {
+    for (const auto &[text, origin] : wantedModels) {
+      const ModelWord wanted = ModelWord::parse(text);
       const auto isIt = [&](const ModelConfiguration &model) {
-        return nameOf(model) == wanted ||
-               std::find(model.alias->begin(), model.alias->end(), wanted) != model.alias->end();
+        if (!wanted.name.empty() && !wanted.path.empty())
+          return nameOf(model) == wanted.name;
+        return nameOf(model) == text || std::find(model.alias->begin(), model.alias->end(), text) != model.alias->end();
       };
       const auto found = std::find_if(configuration.models.begin(), configuration.models.end(), isIt);
       ModelConfiguration model;
       if (found != configuration.models.end())
         model = *found;
-      else
-        readWords(modelKey(isPath(wanted) ? "path" : "name"),
-                  isPath(wanted) ? SettingRef(&model.path) : SettingRef(&model.name), wanted, origin);
+      const bool isNew = found == configuration.models.end();
+      // Of a model of the file, a path in place of the one that it has there.
+      const bool hasBoth = text.find('=') != std::string::npos && wanted.path != text;
+      if (hasBoth || (isNew && wanted.path.empty()))
+        readWords(modelKey("name"), SettingRef(&model.name), wanted.name, origin);
+      if (hasBoth || (isNew && !wanted.path.empty()))
+        readWords(modelKey("path"), SettingRef(&model.path), wanted.path, origin);
       model.origin = origin;
       chosen.push_back(std::move(model));
     }
@@ -245,11 +268,20 @@ private:
     if (hasKeys && std::find(server.cors->begin(), server.cors->end(), "*") != server.cors->end())
       messages.sayOf(server.cors.origin,
                      "[server] 'cors': '*' lets every web page ask, and there are keys: want the origins that may");
-    if (!hasKeys && !*server.noAuth && !isLoopback(*server.host))
+    const auto checkReach = [&](const char *key, const Setting<std::string> &host) {
+      if (!hasKeys && !*server.noAuth && !isLoopback(*host))
+        messages.sayOf(
+            host.origin,
+            fmt::format("[server] '{}': others reach '{}', and there are no keys: want 'api_keys_file', or --no-auth",
+                        key, *host));
+    };
+    checkReach("host", server.host);
+    if (server.hasAdminPort())
+      checkReach("admin_host", server.adminHost);
+    if (server.hasAdminPort() && *server.adminPort == *server.port)
       messages.sayOf(
-          server.host.origin,
-          fmt::format("[server] 'host': others reach '{}', and there are no keys: want 'api_keys_file', or --no-auth",
-                      *server.host));
+          server.adminPort.origin,
+          fmt::format("[server] 'admin_port': expected another port than 'port', got {} for both", *server.adminPort));
   }
 
   const ConfigurationSources &sources;

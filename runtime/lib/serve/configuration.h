@@ -95,16 +95,21 @@ struct Configuration {
   struct Server {
     Setting<std::string> host = {"127.0.0.1"};
     Setting<uint64_t> port = {8080};
-    Setting<std::string> apiKeysFile; // empty: none
+    Setting<std::string> adminHost = {"127.0.0.1"};
+    Setting<uint64_t> adminPort = {0}; // 0: none
+    Setting<std::string> apiKeysFile;  // empty: none
     Setting<bool> noAuth = {false};
     Setting<bool> metricsOpen = {false};
     Setting<std::vector<std::string>> cors;
     Setting<std::string> tlsCert, tlsKey; // empty: no TLS
     Setting<ByteSize> requestLimit = {{8 << 20}};
     Setting<uint64_t> headerTimeoutS = {10}, bodyTimeoutS = {30};
-    Setting<uint64_t> timeoutS = {600}, drainS = {30};
+    Setting<uint64_t> timeoutS = {600}, drainDelayS = {5}, drainS = {30};
     Setting<uint64_t> threads = {256};
-    Setting<std::string> log = {"info"};
+    Setting<std::string> log = {"info"}, logFormat = {"text"};
+    Setting<bool> accessLog = {true};
+
+    bool hasAdminPort() const { return *adminPort != 0; }
   } server;
 
   struct Limits {

@@ -7,9 +7,10 @@ namespace vx::serve {
 namespace {
 
 constexpr std::array<std::string_view, 4> logWords = {"error", "warning", "info", "debug"};
+constexpr std::array<std::string_view, 2> logFormats = {"text", "json"};
 constexpr std::array<std::string_view, 3> cacheWords = {"f16", "bf16", "q8"};
 
-constexpr uint64_t day = 86400, million = 1000000, mostBytes = uint64_t(1) << 50;
+constexpr uint64_t hour = 3600, day = 86400, million = 1000000, mostBytes = uint64_t(1) << 50;
 
 #define VX_SETTING(field) [](Configuration &c) -> SettingRef { return &c.field; }
 #define VX_MODEL_SETTING(field) [](ModelConfiguration &m) -> SettingRef { return &m.field; }
@@ -49,6 +50,12 @@ const ConfigurationKey keys[] = {
     {{"server", "host", "The address to listen at", Effect::restart, ValueForm::host}, VX_SETTING(server.host)},
     {{"server", "port", "The port; 0 is any that is free", Effect::restart, ValueForm::any, 0, 65535},
      VX_SETTING(server.port)},
+    {{"server", "admin_host", "The address of admin_port", Effect::restart, ValueForm::host},
+     VX_SETTING(server.adminHost)},
+    {{"server", "admin_port",
+      "A second port, which alone answers /metrics and paths that take an admin's key; 0 is none", Effect::restart,
+      ValueForm::any, 0, 65535},
+     VX_SETTING(server.adminPort)},
     {{"server", "api_keys_file", "The file of keys", Effect::live, ValueForm::path}, VX_SETTING(server.apiKeysFile)},
     {{"server", "no_auth", "Serve without keys also where other machines reach the host", Effect::restart},
      VX_SETTING(server.noAuth)},
@@ -69,6 +76,10 @@ const ConfigurationKey keys[] = {
      VX_SETTING(server.bodyTimeoutS)},
     {{"server", "timeout_s", "Seconds for its answer to be computed in", Effect::live, ValueForm::any, 1, day},
      VX_SETTING(server.timeoutS)},
+    {{"server", "drain_delay_s",
+      "Seconds for which requests are still answered after TERM, while the health paths say draining", Effect::live,
+      ValueForm::any, 0, hour},
+     VX_SETTING(server.drainDelayS)},
     {{"server", "drain_s", "Seconds for requests under way when the server is asked to end", Effect::live,
       ValueForm::any, 0, day},
      VX_SETTING(server.drainS)},
@@ -76,6 +87,10 @@ const ConfigurationKey keys[] = {
      VX_SETTING(server.threads)},
     {{"server", "log", "The least level that is logged", Effect::live, ValueForm::word, 0, 0, logWords},
      VX_SETTING(server.log)},
+    {{"server", "log_format", "Lines of the log: text, or JSON objects", Effect::live, ValueForm::word, 0, 0,
+      logFormats},
+     VX_SETTING(server.logFormat)},
+    {{"server", "access_log", "Log each request (level info)"}, VX_SETTING(server.accessLog)},
 
     {{"server.limits", "per_key", "Requests of a key; \"0\" is no limit"}, VX_SETTING(limits.perKey)},
     {{"server.limits", "tokens_per_key", "Tokens of a key's requests; \"0\" is no limit"},

@@ -146,7 +146,7 @@ void EmbedRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
                   result.values.begin() + static_cast<ptrdiff_t>(place.text * matrix.columns));
     }
     begin += count;
-    metrics.countBatch(model, count, texts.size() - count, tokens, Clock::now() - began);
+    metrics.countBatch(model, source.deviceName(), count, texts.size() - count, tokens, Clock::now() - began);
   }
   for (size_t i = 0; i < jobs.size(); ++i)
     jobOf(i).finish(std::move(results[i]));

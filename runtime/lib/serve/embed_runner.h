@@ -38,6 +38,8 @@ class EmbedderSource {
 public:
   virtual ~EmbedderSource() = default;
   virtual std::shared_ptr<Embedder> embedder() const = 0;
+  // Of the device that it is on, "cpu:0".
+  virtual std::string deviceName() const = 0;
   // `lost` is no use any more, for that reason. A new one, or null where no other device may be used.
   virtual std::shared_ptr<Embedder> replaceEmbedder(const Embedder &lost, const std::string &reason) = 0;
 };
@@ -48,6 +50,7 @@ public:
   // from its texts' own: the same numbers come out of a text whoever else is in its batch.
   EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixedRows, Metrics &metrics, std::string model);
   void run(std::span<const std::shared_ptr<BatchJob>> jobs) override;
+  void waited(Clock::duration time) override { metrics.countWait(model, time); }
 
 private:
   Matrix call(std::span<const Tokens *const> texts, const RunOptions &options);

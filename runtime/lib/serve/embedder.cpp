@@ -14,8 +14,6 @@
 
 namespace vx::serve {
 
-namespace {
-
 // Calls that are not running, of one function: each thread takes one, or makes one where there is none.
 class CallPool {
 public:
@@ -52,6 +50,8 @@ private:
   std::mutex mutex;
   std::vector<Call> idle;
 };
+
+namespace {
 
 template <typename Element>
 Value makeInput(EmbeddingFunction::Input input, std::span<const Tokens *const> texts, size_t longest, int32_t padding,

@@ -6,6 +6,8 @@
 #include "vx/base/base64.h"
 #include "vx/base/json_text.h"
 
+#include <cmath>
+
 namespace vx::serve {
 namespace {
 

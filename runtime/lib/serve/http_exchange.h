@@ -7,6 +7,7 @@
 #include "http_server.h"
 #include "rate_limits.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -29,7 +30,7 @@ struct ServerState {
   ByteBudget bytes;
   std::atomic<uint64_t> refusedConnections = 0;
   std::atomic<size_t> requests = 0;
-  std::atomic<bool> isDraining = false;
+  std::atomic<bool> isLeaving = false, isDraining = false;
   mutable std::mutex lock;
   std::condition_variable connectionClosed;
   HttpLimits limits;

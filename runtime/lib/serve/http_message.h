@@ -24,6 +24,7 @@ struct HttpRequest {
   std::string account; // whose key came with it; empty: nobody's
   std::string id;      // x-request-id: the client's where it may be one, else one of the server's
   bool isSecure = false;
+  bool isAdminPort = false; // it came to the admin port
   std::shared_ptr<RequestNotes> notes;
 
   // The first header of a name in lower case; null where there is none.

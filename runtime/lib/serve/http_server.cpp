@@ -39,18 +39,19 @@ public:
   }
   ~AsioHttpServer() override { stop(); }
 
-  void listen(const std::string &host, uint16_t wanted) override {
+  void listen(const std::string &host, uint16_t wanted, bool isAdmin) override {
     boost::system::error_code error;
     tcp::resolver resolver(*context);
     const auto found = resolver.resolve(host, std::to_string(wanted), tcp::resolver::passive, error);
     if (error)
       throw listenError(host, wanted, error.message());
+    uint16_t bound = 0;
     std::set<tcp::endpoint> endpoints;
     for (const auto &entry : found)
       endpoints.insert(entry.endpoint());
     for (tcp::endpoint endpoint : endpoints) {
-      if (wanted == 0 && !acceptors.empty())
-        endpoint.port(boundPort);
+      if (wanted == 0 && bound != 0)
+        endpoint.port(bound);
       auto acceptor = std::make_shared<tcp::acceptor>(asio::make_strand(*context));
       acceptor->open(endpoint.protocol(), error);
       // A machine without IPv6 has names of addresses that it can't open.
@@ -68,21 +69,24 @@ public:
         acceptor->listen(SOMAXCONN, error);
       if (error)
         throw listenError(host, wanted, error.message());
-      if (acceptors.empty())
-        boundPort = acceptor->local_endpoint().port();
-      acceptors.push_back(acceptor);
+      bound = acceptor->local_endpoint().port();
+      listeners.push_back({acceptor, isAdmin});
     }
-    if (acceptors.empty())
+    uint16_t &first = isAdmin ? boundAdminPort : boundPort;
+    if (first == 0)
+      first = bound;
+    if (bound == 0)
       throw listenError(host, wanted, "none of its addresses is one of this machine");
   }
 
   uint16_t port() const override { return boundPort; }
+  uint16_t adminPort() const override { return boundAdminPort; }
 
   void start(HttpHandler &handler) override {
     state->handler = &handler;
     work.emplace(asio::make_work_guard(*context));
-    for (const auto &acceptor : acceptors)
-      asio::post(acceptor->get_executor(), [this, acceptor] { accept(acceptor); });
+    for (const Listener &listener : listeners)
+      asio::post(listener.acceptor->get_executor(), [this, listener] { accept(listener); });
     for (unsigned i = 0; i < std::max(1u, state->limits.threads); ++i)
       threads.emplace_back([this] { run(); });
   }
@@ -97,10 +101,12 @@ public:
     return {state->counts.size(), state->requests, state->bytes.all(), state->refusedConnections};
   }
 
+  void leave() override { state->isLeaving = true; }
+
   void drain() override {
     state->isDraining = true;
-    for (const auto &acceptor : acceptors)
-      asio::post(acceptor->get_executor(), [acceptor] {
+    for (const Listener &listener : listeners)
+      asio::post(listener.acceptor->get_executor(), [acceptor = listener.acceptor] {
         boost::system::error_code ignored;
         acceptor->close(ignored);
       });
@@ -158,28 +164,33 @@ private:
     }
   }
 
-  void accept(const std::shared_ptr<tcp::acceptor> &acceptor) {
-    if (!acceptor->is_open())
+  struct Listener {
+    std::shared_ptr<tcp::acceptor> acceptor;
+    bool isAdmin;
+  };
+
+  void accept(const Listener &listener) {
+    if (!listener.acceptor->is_open())
       return;
-    acceptor->async_accept(
-        asio::make_strand(*context), [this, acceptor](boost::system::error_code error, tcp::socket socket) {
-          asio::post(acceptor->get_executor(), [this, acceptor, error] {
+    listener.acceptor->async_accept(
+        asio::make_strand(*context), [this, listener](boost::system::error_code error, tcp::socket socket) {
+          asio::post(listener.acceptor->get_executor(), [this, listener, error] {
             // Out of descriptors: those that wait stay in the backlog until some are given back.
-            error &&error != asio::error::connection_aborted ? acceptLater(acceptor) : accept(acceptor);
+            error &&error != asio::error::connection_aborted ? acceptLater(listener) : accept(listener);
           });
           if (!error)
-            open(std::move(socket));
+            open(std::move(socket), listener.isAdmin);
         });
   }
 
-  void acceptLater(const std::shared_ptr<tcp::acceptor> &acceptor) {
-    if (!acceptor->is_open())
+  void acceptLater(const Listener &listener) {
+    if (!listener.acceptor->is_open())
       return;
-    auto timer = std::make_shared<asio::steady_timer>(acceptor->get_executor(), std::chrono::milliseconds(50));
-    timer->async_wait([this, acceptor, timer](boost::system::error_code) { accept(acceptor); });
+    auto timer = std::make_shared<asio::steady_timer>(listener.acceptor->get_executor(), std::chrono::milliseconds(50));
+    timer->async_wait([this, listener, timer](boost::system::error_code) { accept(listener); });
   }
 
-  void open(tcp::socket socket) {
+  void open(tcp::socket socket, bool isAdmin) {
     boost::system::error_code error;
     const tcp::endpoint endpoint = socket.remote_endpoint(error);
     if (error)
@@ -195,9 +206,9 @@ private:
       return;
     }
     if (tls)
-      begin(std::make_shared<HttpSession<TlsStream>>(TlsStream(std::move(socket), *tls), address, state));
+      begin(std::make_shared<HttpSession<TlsStream>>(TlsStream(std::move(socket), *tls), address, isAdmin, state));
     else
-      begin(std::make_shared<HttpSession<tcp::socket>>(std::move(socket), address, state));
+      begin(std::make_shared<HttpSession<tcp::socket>>(std::move(socket), address, isAdmin, state));
   }
 
   template <typename Kind>
@@ -227,8 +238,8 @@ private:
   const std::shared_ptr<ServerState> state;
   std::optional<asio::ssl::context> tls;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
-  std::vector<std::shared_ptr<tcp::acceptor>> acceptors;
-  uint16_t boundPort = 0;
+  std::vector<Listener> listeners;
+  uint16_t boundPort = 0, boundAdminPort = 0;
   std::vector<std::thread> threads;
   std::mutex sessionsLock;
   std::vector<std::weak_ptr<Session>> sessions;

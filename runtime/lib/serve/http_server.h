@@ -77,15 +77,18 @@ public:
   virtual ~HttpServer() = default;
 
   // Binds to an address or a name, and a port; 0: any. Throws Error::io, which names both, and for TLS what is wrong
-  // with a file. May be called for several addresses, before `start`.
-  virtual void listen(const std::string &host, uint16_t port) = 0;
-  // Of the first address.
+  // with a file. May be called for several addresses, before `start`. Requests to an admin address are marked.
+  virtual void listen(const std::string &host, uint16_t port, bool isAdmin = false) = 0;
+  // Of the first address; of the first admin address, or 0.
   virtual uint16_t port() const = 0;
+  virtual uint16_t adminPort() const = 0;
   // Answers from now on. The handler outlives the server.
   virtual void start(HttpHandler &handler) = 0;
   // For requests and connections that begin from now on; the number of threads stays.
   virtual void setLimits(const HttpLimits &limits) = 0;
   virtual Load load() const = 0;
+  // Answers as before, and each answer ends its connection, so that clients look for another server.
+  virtual void leave() = 0;
   // No new connections; those that wait for a request are closed, each other one behind its answer.
   virtual void drain() = 0;
   // Waits until no connection is there. False: `time` is over.

@@ -37,9 +37,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   static constexpr size_t mostLingering = 1 << 20;
 
 public:
-  HttpSession(Stream &&taken, std::string address, std::shared_ptr<ServerState> server)
-      : server(std::move(server)), stream(std::move(taken)), timer(stream.get_executor()), address(std::move(address)) {
-  }
+  HttpSession(Stream &&taken, std::string address, bool isAdminPort, std::shared_ptr<ServerState> server)
+      : server(std::move(server)), stream(std::move(taken)), timer(stream.get_executor()), address(std::move(address)),
+        isAdminPort(isAdminPort) {}
   ~HttpSession() override {
     server->counts.remove(networkOf(address));
     std::lock_guard guard(server->lock);
@@ -156,6 +156,7 @@ private:
     head = reader->head();
     head.address = address;
     head.isSecure = isSecure;
+    head.isAdminPort = isAdminPort;
     keepsAlive = reader->keepsAlive();
     try {
       reader->checkHeader(head);
@@ -236,7 +237,7 @@ private:
   void write(HttpResponse given, bool mayKeep) {
     state = State::writing;
     response = std::move(given);
-    closesAfter = !mayKeep || response.closes || server->isDraining || isAtEnd;
+    closesAfter = !mayKeep || response.closes || server->isLeaving || server->isDraining || isAtEnd;
     setDeadline(limits.writeTime);
     responseHead = vx::serve::responseHead(response, response.body.size(), head.id, !closesAfter);
     const std::array<asio::const_buffer, 2> buffers = {
@@ -320,6 +321,7 @@ private:
   Stream stream;
   asio::steady_timer timer;
   const std::string address;
+  const bool isAdminPort;
   HttpLimits limits;
   State state = State::handshake;
   std::array<char, 8 << 10> piece;

@@ -1,5 +1,7 @@
 #include "key_gatekeeper.h"
 
+#include <algorithm>
+
 namespace vx::serve {
 namespace {
 

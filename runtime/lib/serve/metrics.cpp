@@ -57,8 +57,8 @@ Metrics::OfModel &Metrics::of(std::string_view model) {
   if (place != models.end())
     return place->second;
   return models
-      .emplace(model, OfModel{Histogram(secondsBounds), Histogram(countBounds), Histogram(tokenBounds),
-                              Histogram(secondsBounds)})
+      .emplace(model, OfModel{Histogram(secondsBounds), Histogram(secondsBounds), Histogram(countBounds),
+                              Histogram(tokenBounds), Histogram(secondsBounds)})
       .first->second;
 }
 
@@ -68,7 +68,7 @@ void Metrics::countRequest(std::string_view model, unsigned status, std::chrono:
   of(model).seconds.add(secondsOf(took));
 }
 
-void Metrics::countBatch(std::string_view model, size_t rows, size_t filled, size_t tokens,
+void Metrics::countBatch(std::string_view model, std::string_view device, size_t rows, size_t filled, size_t tokens,
                          std::chrono::nanoseconds took) {
   std::lock_guard guard(lock);
   OfModel &entry = of(model);
@@ -76,6 +76,12 @@ void Metrics::countBatch(std::string_view model, size_t rows, size_t filled, siz
   entry.batchRows.add(static_cast<double>(rows));
   entry.batchTokens.add(static_cast<double>(tokens));
   entry.batchSeconds.add(secondsOf(took));
+  busySeconds.emplace(device, 0).first->second += secondsOf(took);
+}
+
+void Metrics::countWait(std::string_view model, std::chrono::nanoseconds time) {
+  std::lock_guard guard(lock);
+  of(model).queueSeconds.add(secondsOf(time));
 }
 
 void Metrics::countEmbeddings(std::string_view model, size_t texts, size_t tokens) {
@@ -110,6 +116,10 @@ std::string Metrics::text(std::span<const Gauge> gauges) const {
   writeCounter("vx_tokens_total", "Tokens of texts that were embedded, without padding.", &OfModel::tokens);
   writeCounter("vx_filled_rows_total", "Rows of nobody's, which runs of deterministic models were filled up with.",
                &OfModel::filledRows);
+  writeHead(text, "vx_device_busy_seconds_total", "Time of batches on a device, of all its models together.",
+            "counter");
+  for (const auto &[device, seconds] : busySeconds)
+    text += fmt::format("vx_device_busy_seconds_total{} {}\n", labels({{"device", device}}), seconds);
   const auto writeHistogram = [&](std::string_view name, std::string_view help, Histogram OfModel::*member, bool all) {
     writeHead(text, name, help, "histogram");
     for (const auto &[model, entry] : models)
@@ -118,6 +128,8 @@ std::string Metrics::text(std::span<const Gauge> gauges) const {
   };
   writeHistogram("vx_request_seconds", "From the first byte of a request to the last one of its answer.",
                  &OfModel::seconds, true);
+  writeHistogram("vx_queue_seconds", "Time of a request in its model's queue, before it ran.", &OfModel::queueSeconds,
+                 false);
   writeHistogram("vx_batch_rows", "Rows of a batch.", &OfModel::batchRows, false);
   writeHistogram("vx_batch_tokens", "Tokens of a batch, without padding.", &OfModel::batchTokens, false);
   writeHistogram("vx_batch_seconds", "What a batch took on its device.", &OfModel::batchSeconds, false);

@@ -33,8 +33,11 @@ class Metrics {
 public:
   // `model` is a name that the server has, or empty: what a client makes up must not become a label.
   void countRequest(std::string_view model, unsigned status, std::chrono::nanoseconds took);
-  // `filled`: rows of nobody's, which make runs as large as all others are.
-  void countBatch(std::string_view model, size_t rows, size_t filled, size_t tokens, std::chrono::nanoseconds took);
+  // `filled`: rows of nobody's, which make runs as large as all others are. `device` is the one that ran it.
+  void countBatch(std::string_view model, std::string_view device, size_t rows, size_t filled, size_t tokens,
+                  std::chrono::nanoseconds took);
+  // How long a request was in the queue before it ran.
+  void countWait(std::string_view model, std::chrono::nanoseconds time);
   void countEmbeddings(std::string_view model, size_t texts, size_t tokens);
 
   // Of one moment, which whoever asks knows.
@@ -50,7 +53,7 @@ public:
 
 private:
   struct OfModel {
-    Histogram seconds, batchRows, batchTokens, batchSeconds;
+    Histogram seconds, queueSeconds, batchRows, batchTokens, batchSeconds;
     uint64_t embeddings = 0, tokens = 0, filledRows = 0;
   };
   OfModel &of(std::string_view model);
@@ -58,6 +61,7 @@ private:
   mutable std::mutex lock;
   std::map<std::pair<std::string, unsigned>, uint64_t> requests;
   std::map<std::string, OfModel, std::less<>> models;
+  std::map<std::string, double, std::less<>> busySeconds; // of devices
 };
 
 } // namespace vx::serve

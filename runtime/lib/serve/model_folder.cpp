@@ -1,5 +1,7 @@
 #include "model_folder.h"
 
+#include "file_access.h"
+
 #include "vx/abi/module_header.h"
 #include "vx/base/names.h"
 #include "vx/base/printable.h"
@@ -40,23 +42,20 @@ bool hasEnding(const std::string &name, std::string_view ending) {
   return name.size() > ending.size() && name.ends_with(ending);
 }
 
-std::string othersMayWrite(const struct stat &info) {
-  if ((info.st_mode & S_IWOTH) == 0)
-    return "";
-  return fmt::format("others may write it (mode {:04o})", static_cast<unsigned>(info.st_mode & 07777));
-}
-
 struct FolderEntry {
   std::string name;
   bool isFolder = false;
 };
+
+// A file system's own folder at the root of a volume, which only root may read.
+constexpr std::string_view recovered = "lost+found";
 
 // Names in a folder but hidden ones, in their order. False with the reason.
 bool listFolder(const std::string &folder, std::vector<FolderEntry> &entries, std::string &error) {
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
     const std::string name = at->path().filename().string();
-    if (name.starts_with('.'))
+    if (name.starts_with('.') || name == recovered)
       continue;
     if (entries.size() == mostEntries) {
       error = fmt::format("want at most {} files in one folder, got more", mostEntries);
@@ -85,7 +84,7 @@ bool isWithin(const std::string &path, const std::string &folder) {
          (path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/');
 }
 
-// Looks through all of a model's files: none is others' to write, no link leads out, and how many bytes they have.
+// Looks through all of a model's files: none is others' to change, no link leads out, and how many bytes they have.
 class FileCheck {
 public:
   explicit FileCheck(std::string root) : root(std::move(root)) {}
@@ -97,8 +96,11 @@ public:
       return fmt::format("'{}' cannot be read: {}", shown, std::strerror(errno));
     if (const std::string real = realPath(path); !root.empty() && !isWithin(real, root))
       return fmt::format("'{}' is a link out of the model folder, to '{}'", shown, real);
-    if (const std::string wrong = othersMayWrite(info); !wrong.empty())
-      return fmt::format("'{}': {}", shown, wrong);
+    const AccessVerdict verdict = judgeModelAccess(path);
+    if (!verdict.refusal.empty())
+      return fmt::format("'{}': {}", shown, verdict.refusal);
+    if (!verdict.warning.empty() && warning.empty())
+      warning = fmt::format("'{}': {}", path, verdict.warning);
     if (S_ISREG(info.st_mode))
       bytes += static_cast<uint64_t>(info.st_size);
     if (!S_ISDIR(info.st_mode) || depth == deepest || !seen.emplace(info.st_dev, info.st_ino).second)
@@ -115,6 +117,7 @@ public:
   }
 
   uint64_t bytes = 0;
+  std::string warning; // the first one
 
 private:
   const std::string root;
@@ -169,23 +172,6 @@ void setName(ModelPlace &place, const std::string &name) {
     place.refusal = "want a name of UTF-8 without control characters";
 }
 
-void lookAtFolder(ModelPlace &place) {
-  std::vector<FolderEntry> entries;
-  if (!listFolder(place.path, entries, place.refusal))
-    return;
-  for (std::string_view name : tokenizers)
-    if (place.tokenizer.empty() && isThere(entries, name))
-      place.tokenizer = name;
-  place.onnx = chooseOnnx(place.path, entries, place.refusal);
-  if (place.onnx.empty() || !place.tokenizer.empty())
-    return;
-  bool isOfText = isThere(entries, "1_Pooling", true);
-  for (std::string_view name : textFiles)
-    isOfText |= isThere(entries, name);
-  if (isOfText)
-    place.refusal = "no tokenizer.json (nor vocab.txt, tokenizer.model, spiece.model, sentencepiece.bpe.model)";
-}
-
 // The first bytes of a module say that it is one; all else is read when it is loaded.
 std::string checkModule(const std::string &path) {
   FileError error;
@@ -198,6 +184,38 @@ std::string checkModule(const std::string &path) {
   return got == sizeof(magic) && std::memcmp(magic, VX_MODULE_MAGIC, sizeof(magic)) == 0
              ? ""
              : "is no module: it does not begin with " VX_MODULE_MAGIC;
+}
+
+// True if the folder is a module that somebody has put on a volume: it has no .onnx file, and .vxm files.
+bool takeModule(ModelPlace &place, const std::vector<FolderEntry> &entries) {
+  const std::vector<std::string> modules = namesWith(entries, ".vxm");
+  if (modules.empty() || !namesWith(entries, ".onnx").empty() || isThere(entries, "onnx", true))
+    return false;
+  if (modules.size() > 1) {
+    place.refusal = fmt::format("expected one .vxm file in the folder, got {}: name the file", quoteNames(modules));
+    return true;
+  }
+  place.kind = ModelKind::module;
+  place.path += "/" + modules.front();
+  place.refusal = checkModule(place.path);
+  return true;
+}
+
+void lookAtFolder(ModelPlace &place) {
+  std::vector<FolderEntry> entries;
+  if (!listFolder(place.path, entries, place.refusal) || takeModule(place, entries))
+    return;
+  for (std::string_view name : tokenizers)
+    if (place.tokenizer.empty() && isThere(entries, name))
+      place.tokenizer = name;
+  place.onnx = chooseOnnx(place.path, entries, place.refusal);
+  if (place.onnx.empty() || !place.tokenizer.empty())
+    return;
+  bool isOfText = isThere(entries, "1_Pooling", true);
+  for (std::string_view name : textFiles)
+    isOfText |= isThere(entries, name);
+  if (isOfText)
+    place.refusal = "no tokenizer.json (nor vocab.txt, tokenizer.model, spiece.model, sentencepiece.bpe.model)";
 }
 
 std::optional<ModelKind> kindOfFile(const std::string &name) {
@@ -277,6 +295,7 @@ ModelPlace lookAtModel(const std::string &path, const std::string &root) {
   FileCheck files(root);
   place.refusal = files.check(path, name.string());
   place.bytes = files.bytes;
+  place.warning = files.warning;
   if (!place.refusal.empty())
     return place;
   if (isFolder)
@@ -288,7 +307,7 @@ ModelPlace lookAtModel(const std::string &path, const std::string &root) {
   return place;
 }
 
-std::vector<ModelPlace> findModels(const std::string &folder, std::string &refusal) {
+std::vector<ModelPlace> findModels(const std::string &folder, std::string &refusal, std::string &warning) {
   struct stat info;
   const std::string root = realPath(folder);
   if (root.empty() || ::stat(folder.c_str(), &info) != 0) {
@@ -299,10 +318,13 @@ std::vector<ModelPlace> findModels(const std::string &folder, std::string &refus
     refusal = fmt::format("'{}' is {}, want a folder", folder, fileKind(info.st_mode));
     return {};
   }
-  if (const std::string wrong = othersMayWrite(info); !wrong.empty()) {
-    refusal = fmt::format("'{}': {}", folder, wrong);
+  const AccessVerdict verdict = judgeModelAccess(folder);
+  if (!verdict.refusal.empty()) {
+    refusal = fmt::format("'{}': {}", folder, verdict.refusal);
     return {};
   }
+  if (!verdict.warning.empty())
+    warning = fmt::format("'{}': {}", folder, verdict.warning);
   std::vector<ModelPlace> places;
   findIn(folder, root, "", places, refusal);
   std::sort(places.begin(), places.end(), [](const ModelPlace &a, const ModelPlace &b) {

@@ -24,15 +24,17 @@ struct ModelPlace {
   std::string tokenizer; // of a folder, within it: "tokenizer.json"; empty: none
   uint64_t bytes = 0;    // of all its files
   std::string refusal;   // why it cannot be served; empty: it can be
+  std::string warning;   // why it is odd that it is served, "'a': others may write it (mode 0777); ..."
 };
 
-// Looks at one file or folder, wherever it is. What others may write is refused, and where `root` is not empty, what
-// links lead out of it.
+// Looks at one file or folder, wherever it is. A folder with one .vxm file and no .onnx file is that module, by the
+// folder's name. Refused are files that others may change (file_access.h) and, where `root` is not empty, links out of
+// it.
 ModelPlace lookAtModel(const std::string &path, const std::string &root = "");
 
-// All models of a folder, and of the folders in it, in the order of their names. Where it cannot be read, or others may
-// write it, `refusal` says so and there are none.
-std::vector<ModelPlace> findModels(const std::string &folder, std::string &refusal);
+// All models of a folder, and of the folders in it, in the order of their names. If it cannot be read, or others may
+// change it, `refusal` says so and there are none. `warning` is that of the folder itself.
+std::vector<ModelPlace> findModels(const std::string &folder, std::string &refusal, std::string &warning);
 
 } // namespace vx::serve
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace vx::serve {
 
@@ -40,7 +41,7 @@ ModelRegistry ModelRegistry::read(const Configuration &configuration) {
 
 void ModelRegistry::addFolder(const std::string &path) {
   folderPath = path;
-  for (ModelPlace &place : findModels(path, folderRefusal)) {
+  for (ModelPlace &place : findModels(path, folderRefusal, folderWarning)) {
     RegisteredModel &model = all.emplace_back();
     static_cast<ModelPlace &>(model) = std::move(place);
   }
@@ -88,6 +89,21 @@ void ModelRegistry::addConfigured(const ModelConfiguration &given) {
       std::upper_bound(all.begin(), all.end(), model,
                        [](const RegisteredModel &a, const RegisteredModel &b) { return a.name < b.name; });
   all.insert(place, std::move(model));
+}
+
+std::vector<ConfigurationMessage> ModelRegistry::warnings(const Configuration &configuration) const {
+  std::vector<ConfigurationMessage> messages;
+  const auto say = [&](const Origin &origin, const std::string &text) {
+    if (!text.empty())
+      messages.push_back({ConfigurationMessage::Kind::warning, origin, printableLine(text)});
+  };
+  say(configuration.modelDir.origin, folderWarning);
+  for (const RegisteredModel &model : all)
+    if (model.isUsable())
+      say(model.configuration && !model.configuration->path->empty() ? model.configuration->path.origin
+                                                                     : configuration.modelDir.origin,
+          model.warning);
+  return messages;
 }
 
 std::vector<ConfigurationMessage> ModelRegistry::missing(const Configuration &configuration,

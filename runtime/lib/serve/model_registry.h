@@ -37,6 +37,8 @@ public:
   // Why the model folder was not read; empty: it was.
   const std::string &refusal() const { return folderRefusal; }
   const std::string &folder() const { return folderPath; }
+  // Of models that are served though others may change them, each with the flag or line that names it.
+  std::vector<ConfigurationMessage> warnings(const Configuration &configuration) const;
 
   // What the configuration names and is not to be had: a model of its list or of a flag, or a folder that somebody gave
   // it. What merely lies in the folder is refused without a word here, and so is what a server has already, which may
@@ -55,7 +57,7 @@ private:
   void addConfigured(const ModelConfiguration &model);
   void refuseDuplicates();
 
-  std::string folderPath, folderRefusal;
+  std::string folderPath, folderRefusal, folderWarning;
   std::vector<RegisteredModel> all;
 };
 

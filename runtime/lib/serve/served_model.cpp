@@ -58,7 +58,8 @@ BatchLimits limitsOf(const RowFacts &facts, BatchLimits limits) {
 } // namespace
 
 ServedModel::ServedModel(const ModelSettings &given, Metrics &metrics, Warn warnOf)
-    : settings(given), module(settings.path), warn(std::move(warnOf)), callMemory(given.callMemory) {
+    : settings(given), module(settings.path), warn(std::move(warnOf)), callMemory(given.callMemory),
+      batchLimits(given.limits) {
   open(settings.instance);
   const nlohmann::json report = nlohmann::json::parse(deviceReport());
   for (const nlohmann::json &backend : report["order"])
@@ -104,11 +105,61 @@ void ServedModel::open(const InstanceOptions &options) {
   std::swap(model, embedder);
   std::swap(instance, opened);
   limitCalls();
+  resident = estimateResident();
 }
 
 void ServedModel::limitCalls() {
   const auto report = nlohmann::json::parse(instance.report(VX_REPORT_JSON));
-  instance.limitCalls(bytesOf(callMemory, report["taken"]["device"].get<std::string>()).value_or(0));
+  deviceOfInstance = report["taken"]["device"].get<std::string>();
+  mostOfCalls = bytesOf(callMemory, deviceOfInstance).value_or(0);
+  instance.limitCalls(mostOfCalls);
+}
+
+std::optional<ServedModel::Memory> ServedModel::estimateResident() const {
+  std::optional<Memory> most;
+  for (const vx_function_info &function : module.functions()) {
+    // The least sizes: what stays on the device does not depend on them.
+    std::vector<std::pair<std::string, int64_t>> sizes;
+    for (size_t s = 0; s < function.symbol_count; ++s) {
+      const vx_symbol_info &symbol = function.symbols[s];
+      const int64_t multiple = std::max<int64_t>(symbol.multiple, 1), least = std::max<int64_t>(symbol.min, 1);
+      if (!symbol.data_dependent && !symbol.instance)
+        sizes.emplace_back(symbol.name, (least - 1) / multiple * multiple + multiple);
+    }
+    try {
+      const vx_memory_estimate estimate = instance.estimateMemory(function.name, sizes);
+      most = most.value_or(Memory{});
+      most->constants = std::max(most->constants, estimate.constants);
+      most->variables = std::max(most->variables, estimate.variables);
+      most->device = estimate.device_memory;
+    } catch (const vx::Error &) {
+      // A function that does not take these sizes; another one may.
+    }
+  }
+  return most;
+}
+
+std::optional<ServedModel::Memory> ServedModel::memory() const {
+  std::lock_guard guard(lock);
+  return resident;
+}
+
+uint64_t ServedModel::callLimit() const {
+  std::lock_guard guard(lock);
+  return mostOfCalls;
+}
+
+size_t ServedModel::capacityRows() const {
+  std::lock_guard guard(lock);
+  size_t rows = embedding ? batchLimits.rows : 0;
+  for (const ServedFunction &entry : served)
+    rows = std::max(rows, entry.facts.rows.canJoin ? limitsOf(entry.facts.rows, batchLimits).rows : 1);
+  return rows;
+}
+
+size_t ServedModel::queueLimit() const {
+  std::lock_guard guard(lock);
+  return batchLimits.queue * (served.size() + (embedding ? 1 : 0));
 }
 
 const ServedModel::ServedFunction &ServedModel::function(std::string_view name) const {
@@ -228,8 +279,9 @@ std::shared_ptr<Embedder> ServedModel::replaceEmbedder(const Embedder &gone, con
 
 std::string ServedModel::deviceReport() const { return current().report(VX_REPORT_JSON); }
 
-std::string ServedModel::device() const {
-  return nlohmann::json::parse(deviceReport())["taken"]["device"].get<std::string>();
+std::string ServedModel::deviceName() const {
+  std::lock_guard guard(lock);
+  return deviceOfInstance;
 }
 
 size_t ServedModel::waiting() const {
@@ -242,6 +294,7 @@ size_t ServedModel::waiting() const {
 void ServedModel::setLimits(const BatchLimits &limits, const MemoryShare &share) {
   {
     std::lock_guard guard(lock);
+    batchLimits = limits;
     if (callMemory != share) {
       callMemory = share;
       limitCalls();

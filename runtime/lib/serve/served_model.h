@@ -57,10 +57,21 @@ public:
   const std::shared_ptr<Batcher> &embedBatcher() const { return embedding; }
 
   // "cpu:0"; what the runtime tells of it, and of those that were refused.
-  std::string device() const;
+  std::string device() const { return deviceName(); }
   std::string deviceReport() const;
   // The device is lost, and no other one was taken.
   bool isLost() const { return lost; }
+  // Bytes on the device, as the runtime estimates them; nothing where it cannot. `device` is all that the device has,
+  // 0 where it does not tell.
+  struct Memory {
+    uint64_t constants = 0, variables = 0, device = 0;
+  };
+  std::optional<Memory> memory() const;
+  // The most that calls may take; 0: no limit.
+  uint64_t callLimit() const;
+  // The most rows of a batch, and requests that wait, of all its queues.
+  size_t capacityRows() const;
+  size_t queueLimit() const;
   // Since it was loaded, the last of each device.
   std::vector<DeviceLoss> losses() const;
   size_t waiting() const;
@@ -68,11 +79,13 @@ public:
 
 private:
   Instance current() const override;
+  std::string deviceName() const override;
   std::optional<Instance> replace(const Instance &gone, const std::string &reason) override;
   std::shared_ptr<Embedder> replaceEmbedder(const Embedder &gone, const std::string &reason) override;
   void open(const InstanceOptions &options);
   // Under the lock.
   void limitCalls();
+  std::optional<Memory> estimateResident() const;
   // On any device but those of backends that are passed over. Else why not.
   std::optional<std::string> reopen();
   // Whether the same device was lost not long ago.
@@ -85,7 +98,11 @@ private:
   std::set<std::string> passedOver; // backends, in a replacement
   mutable std::mutex lock;
   MemoryShare callMemory;
+  BatchLimits batchLimits;
   Instance instance;
+  std::string deviceOfInstance;
+  std::optional<Memory> resident;
+  uint64_t mostOfCalls = 0;
   std::shared_ptr<Embedder> model;
   std::vector<DeviceLoss> lossesOfDevices;
   std::atomic<bool> lost = false;

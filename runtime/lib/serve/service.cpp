@@ -6,6 +6,7 @@
 #include "vx/base/json_text.h"
 #include "vx/base/printable.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace vx::serve {
@@ -37,6 +38,7 @@ std::span<const Service::Route> Service::routes() {
   static constexpr std::array table = {
       Route{"GET", "/api/v1/health", Access::open, true, &Service::getHealth},
       Route{"GET", "/metrics", Access::metrics, true, &Service::getMetrics},
+      Route{"GET", "/openapi.json", Access::key, true, &Service::getOpenApi},
       Route{"GET", "/api/v1/hardware", Access::key, false, &Service::getHardware},
       Route{"GET", "/api/v1/models", Access::key, false, &Service::getModels},
       Route{"GET", "/api/v1/models/{}", Access::key, false, &Service::getModel},
@@ -124,7 +126,8 @@ const Service::Route *Service::findRoute(const HttpRequest &request, std::vector
 void Service::checkBrowser(const HttpRequest &head) const {
   const std::string *origin = head.header("origin");
   const std::shared_ptr<const ServiceOptions> now = options();
-  if (!isLoopback(now->host))
+  const std::string &listens = head.isAdminPort ? now->adminHost : now->host;
+  if (!isLoopback(listens))
     return;
   const auto isAllowed = [&](const std::string &text) {
     return std::any_of(now->origins.begin(), now->origins.end(),
@@ -132,7 +135,7 @@ void Service::checkBrowser(const HttpRequest &head) const {
   };
   const std::string *host = head.header("host");
   const std::string_view name = host ? hostName(*host) : std::string_view();
-  if (host && !isLoopback(name) && name != now->host)
+  if (host && !isLoopback(name) && name != listens)
     throw serviceError(ErrorCode::forbidden, "this server is for its own machine, got the Host '{}'", *host);
   if (!origin || isAllowed(*origin))
     return;
@@ -186,6 +189,9 @@ void Service::admit(HttpRequest &head) {
   }
   if (methods.empty())
     throw serviceError(ErrorCode::not_found, "no path '{}'", head.path);
+  if (route && (route->access == Access::admin || route->access == Access::metrics) && !head.isAdminPort &&
+      options()->hasAdminPort)
+    throw serviceError(ErrorCode::forbidden, "'{}' is answered at the admin port alone", head.path);
   if (isOptions)
     return;
   if (!route)
@@ -270,11 +276,14 @@ void Service::finished(const HttpRequest &request, unsigned status, std::chrono:
   const std::string model = request.notes ? request.notes->modelName() : "";
   metrics.countRequest(model, status, took);
   if (log)
-    log(fmt::format("{} {} {} {} {:.3f} ms{}{} {}", request.address, request.method.empty() ? "-" : request.method,
-                    request.path.empty() ? "-" : printableLine(request.path), status,
-                    std::chrono::duration<double, std::milli>(took).count(),
-                    request.notes && !request.notes->caller.name.empty() ? " key " + request.notes->caller.name : "",
-                    model.empty() ? "" : " model " + model, request.id));
+    log({request.address, request.method, printableLine(request.path), request.notes ? request.notes->caller.name : "",
+         model, request.id, status, std::chrono::duration<double, std::milli>(took).count()});
+}
+
+std::string AccessRecord::line() const {
+  return fmt::format("{} {} {} {} {:.3f} ms{}{} {}", address, method.empty() ? "-" : method, path.empty() ? "-" : path,
+                     status, milliseconds, key.empty() ? "" : " key " + key, model.empty() ? "" : " model " + model,
+                     id);
 }
 
 void Service::replyJson(const RouteRequest &request, std::string body, unsigned status) const {

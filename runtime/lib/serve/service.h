@@ -17,10 +17,22 @@ namespace vx::serve {
 
 struct ServiceOptions {
   std::string host;                 // that the server listens on; what browsers say is checked on a loopback address
+  std::string adminHost = {};       // that of the admin port
+  bool hasAdminPort = false;        // then /metrics and paths of admins are answered there alone
+  std::string commit = {};          // that the server was built from; empty: not known
   std::vector<std::string> origins; // of pages that may ask, "https://a.example"; "*": all
   std::chrono::milliseconds timeout{600'000};
   bool metricsOpen = false; // to those without a key
   size_t workers = 2;
+};
+
+// A request that is over, for the log.
+struct AccessRecord {
+  std::string address, method, path, key, model, id; // empty: none
+  unsigned status = 0;
+  double milliseconds = 0;
+  // "127.0.0.1 GET /v2 200 0.123 ms key app 1f00-1"
+  std::string line() const;
 };
 
 // A request on its way through one of the routes.
@@ -45,15 +57,17 @@ public:
           std::function<HttpServer::Load()> load);
   ~Service() override;
 
+  // The health paths say that the server is draining; requests are still answered.
+  void leave() { isLeaving = true; }
   // No request that takes work is taken any more.
-  void drain() { isDraining = true; }
+  void drain() { isLeaving = isDraining = true; }
   // "", or the first error of a configuration that was refused.
   void setConfigurationState(const std::string &refusal);
   void setGatekeeper(std::shared_ptr<Gatekeeper> other);
   // But for the number of workers.
   void setOptions(const ServiceOptions &other);
-  // One line for each request that is over.
-  std::function<void(const std::string &line)> log;
+  // Called for each request that is over, by threads of the server's.
+  std::function<void(const AccessRecord &record)> log;
   // What clients are not told of a failure.
   std::function<void(const std::string &line)> warn;
 
@@ -92,17 +106,21 @@ private:
   void getHealth(const RouteRequest &request);
   // Lists the devices, or why there are none. The body is the document that vx_list_devices returns.
   // \answer {"version":1,"backends":[{"name","available":true,"devices":[DEVICE]}]}; DEVICE is
-  // \answer {"device","name","details","total_memory","features"}
+  // \answer {"device","name","details","total_memory","software","features"}
   // \answer a backend without a device has "available":false, "code" and "reason" in place of "devices"
   void getHardware(const RouteRequest &request);
   // Gives counters and gauges as text for Prometheus: `vx_*` and `process_*`.
   // \answer text/plain; version=0.0.4
   void getMetrics(const RouteRequest &request);
+  // Gives this reference as a document of OpenAPI 3.1.
+  // \answer {"openapi":"3.1.0","info","paths","components"}
+  void getOpenApi(const RouteRequest &request);
   // Ends the requests of this `x-request-id` that wait for a model. They are answered with 409 `cancelled`.
   // \answer {"id","cancelled":COUNT}
   // \codes not_found.
   void cancelRequests(const RouteRequest &request);
   nlohmann::ordered_json health() const;
+  void addModelGauges(std::vector<Metrics::Gauge> &gauges) const;
   // Devices that a model has lost, each with the reason, and where it is now.
   static nlohmann::ordered_json describeLosses(const ModelTable::Entry &entry);
 
@@ -209,7 +227,7 @@ private:
   ModelTable &models;
   Metrics &metrics;
   const std::function<HttpServer::Load()> load;
-  std::atomic<bool> isDraining = false;
+  std::atomic<bool> isLeaving = false, isDraining = false;
   mutable std::mutex lock;
   std::shared_ptr<const ServiceOptions> current;
   std::shared_ptr<Gatekeeper> gate;

@@ -26,6 +26,8 @@ HttpLimits httpLimits(const Configuration &configuration) {
 ServiceOptions serviceOptions(const Configuration &configuration) {
   ServiceOptions options;
   options.host = *configuration.server.host;
+  options.adminHost = *configuration.server.adminHost;
+  options.hasAdminPort = configuration.server.hasAdminPort();
   options.origins = *configuration.server.cors;
   options.timeout = std::chrono::seconds(*configuration.server.timeoutS);
   options.metricsOpen = *configuration.server.metricsOpen;
@@ -73,8 +75,10 @@ Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told t
       throw Error(Error::Kind::data, message.line());
   addModels(configuration);
   server = makeHttpServer(httpLimits(configuration), {*configuration.server.tlsCert, *configuration.server.tlsKey});
-  service = std::make_unique<Service>(serviceOptions(configuration), table, makeGatekeeper(known), metrics,
-                                      [this] { return server->load(); });
+  ServiceOptions options = serviceOptions(configuration);
+  options.commit = told.commit;
+  service =
+      std::make_unique<Service>(options, table, makeGatekeeper(known), metrics, [this] { return server->load(); });
   service->log = told.access;
   service->warn = told.warning;
 }
@@ -85,8 +89,9 @@ Serving::~Serving() { stop(); }
 std::vector<ConfigurationMessage> Serving::check(const Configuration &configuration) {
   std::vector<ConfigurationMessage> messages;
   readKeys(configuration, messages);
-  const std::vector<ConfigurationMessage> missing = ModelRegistry::read(configuration).missing(configuration);
-  messages.insert(messages.end(), missing.begin(), missing.end());
+  const ModelRegistry models = ModelRegistry::read(configuration);
+  for (const auto &more : {models.missing(configuration), models.warnings(configuration)})
+    messages.insert(messages.end(), more.begin(), more.end());
   return messages;
 }
 
@@ -128,6 +133,9 @@ void Serving::addModels(const Configuration &from) {
 
 void Serving::listen() {
   server->listen(*configuration.server.host, static_cast<uint16_t>(*configuration.server.port));
+  if (configuration.server.hasAdminPort())
+    server->listen(*configuration.server.adminHost, static_cast<uint16_t>(*configuration.server.adminPort),
+                   /*isAdmin=*/true);
   server->start(*service);
 }
 
@@ -158,12 +166,19 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
     present.models.push_back(entry.settings.name);
   const std::vector<ConfigurationMessage> missing = models.missing(next, present);
   // The server still listens where it did: what the new file says of host and no_auth is not yet.
-  if (messages.empty() && !keys && !*configuration.server.noAuth && !isLoopback(*configuration.server.host))
-    messages.push_back({ConfigurationMessage::Kind::error, next.server.host.origin,
-                        fmt::format("others reach '{}', where the server listens until it is started again, and there "
-                                    "would be no keys",
-                                    *configuration.server.host)});
-  messages.insert(messages.end(), missing.begin(), missing.end());
+  std::vector<std::string> reached = {*configuration.server.host};
+  if (configuration.server.hasAdminPort())
+    reached.push_back(*configuration.server.adminHost);
+  for (const std::string &host : reached)
+    if (messages.empty() && !keys && !*configuration.server.noAuth && !isLoopback(host))
+      messages.push_back(
+          {ConfigurationMessage::Kind::error, next.server.host.origin,
+           fmt::format("others reach '{}', where the server listens until it is started again, and there "
+                       "would be no keys",
+                       host)});
+  const std::vector<ConfigurationMessage> warnings = models.warnings(next);
+  for (const auto &more : {missing, warnings})
+    messages.insert(messages.end(), more.begin(), more.end());
   if (std::any_of(messages.begin(), messages.end(), isError))
     return messages;
   std::vector<std::string> names;
@@ -178,6 +193,9 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   // What browsers are told of the host goes by where the server listens, which stays.
   ServiceOptions options = serviceOptions(next);
   options.host = *configuration.server.host;
+  options.adminHost = *configuration.server.adminHost;
+  options.hasAdminPort = configuration.server.hasAdminPort();
+  options.commit = told.commit;
   service->setOptions(options);
   HttpLimits limits = httpLimits(next);
   limits.headerTime = std::chrono::seconds(*configuration.server.headerTimeoutS);
@@ -186,8 +204,21 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   registry = std::move(models);
   addModels(next);
   configuration.server.drainS = next.server.drainS;
+  configuration.server.drainDelayS = next.server.drainDelayS;
   service->setConfigurationState("");
   return messages;
+}
+
+bool Serving::leave(const std::function<bool()> &isHurried) {
+  const Moment end = std::chrono::steady_clock::now() + std::chrono::seconds(*configuration.server.drainDelayS);
+  service->leave();
+  server->leave();
+  while (std::chrono::steady_clock::now() < end) {
+    if (isHurried())
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
 }
 
 bool Serving::drain(const std::function<bool()> &isHurried) {

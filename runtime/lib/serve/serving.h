@@ -13,9 +13,10 @@ namespace vx::serve {
 class Serving {
 public:
   struct Told {
-    std::function<void(const std::string &line)> access;        // a request that is over
+    std::function<void(const AccessRecord &record)> access;     // a request that is over
     std::function<void(const ModelTable::Entry &entry)> loaded; // a model that was loaded, or not
     std::function<void(const std::string &line)> warning;
+    std::string commit = {}; // that /metrics shows
   };
 
   // Everything that keeps a server of the configuration from starting, or is odd, of files that it names: keys and
@@ -37,6 +38,10 @@ public:
   void tellRefused(const std::string &error) { service->setConfigurationState(error); }
 
   uint16_t port() const { return server->port(); }
+  // The health paths say that the server is draining, and requests are still answered, for `drain_delay_s`: balancers
+  // that look at them, or hear of the end elsewhere, choose others meanwhile. Each answer ends its connection. False:
+  // it was hurried.
+  bool leave(const std::function<bool()> &isHurried);
   // Takes nothing new, and waits for what is going on as long as the configuration says. False: it was not done.
   bool drain(const std::function<bool()> &isHurried);
   void stop();

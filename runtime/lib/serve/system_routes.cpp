@@ -1,10 +1,23 @@
 // How the server is, and what it runs on.
+#include "openapi_text.h"
 #include "process_facts.h"
 #include "service.h"
 
 #include "vx/base/json_text.h"
 
+#include <map>
+
 namespace vx::serve {
+namespace {
+
+// "0.2.0" of "vx 0.2.0 (module abi 3.3)".
+std::string_view versionNumber() {
+  std::string_view text = vx_version();
+  text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+  return text.substr(0, text.find(' '));
+}
+
+} // namespace
 
 nlohmann::ordered_json Service::describeLosses(const ModelTable::Entry &entry) {
   nlohmann::ordered_json losses = nlohmann::ordered_json::array();
@@ -33,7 +46,7 @@ nlohmann::ordered_json Service::health() const {
     if (nlohmann::ordered_json losses = describeLosses(entry); !losses.empty())
       lost[entry.settings.name] = losses;
   }
-  if (isDraining)
+  if (isLeaving)
     status = "draining";
   else if (isLost)
     status = "device_lost";
@@ -80,6 +93,59 @@ void Service::cancelRequests(const RouteRequest &request) {
   replyJson(request, jsonText(nlohmann::ordered_json{{"id", id}, {"cancelled", count}}));
 }
 
+void Service::getOpenApi(const RouteRequest &request) { replyJson(request, std::string(openApiText())); }
+
+void Service::addModelGauges(std::vector<Metrics::Gauge> &gauges) const {
+  const std::vector<ModelTable::Entry> entries = models.entries();
+  using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  const auto add = [&](std::string_view name, std::string_view help, double value, Labels labels) {
+    gauges.push_back({name, help, value, Metrics::labels(labels)});
+  };
+  for (const ModelTable::Entry &entry : entries)
+    add("vx_model_ready", "1 where the model takes requests.", entry.model && !entry.isLost() ? 1 : 0,
+        {{"model", entry.settings.name}});
+  // Lines of one name stand together. What follows is of models that are loaded.
+  const auto addEach = [&](const auto &function) {
+    for (const ModelTable::Entry &entry : entries)
+      if (entry.model)
+        function(std::string_view(entry.settings.name), *entry.model);
+  };
+  addEach([&](std::string_view name, const ServedModel &model) {
+    add("vx_model_info", "1; the model's device is a label.", 1, {{"model", name}, {"device", model.device()}});
+  });
+  addEach([&](std::string_view name, const ServedModel &model) {
+    add("vx_queue_depth", "Requests that wait for a model.", static_cast<double>(model.waiting()), {{"model", name}});
+  });
+  addEach([&](std::string_view name, const ServedModel &model) {
+    add("vx_queue_limit", "Requests that may wait for a model.", static_cast<double>(model.queueLimit()),
+        {{"model", name}});
+  });
+  addEach([&](std::string_view name, const ServedModel &model) {
+    add("vx_capacity_rows", "The most rows of a batch.", static_cast<double>(model.capacityRows()), {{"model", name}});
+  });
+  addEach([&](std::string_view name, const ServedModel &model) {
+    if (const uint64_t limit = model.callLimit())
+      add("vx_call_memory_limit_bytes", "The most memory of all calls of a model.", static_cast<double>(limit),
+          {{"model", name}});
+  });
+  std::map<std::string, uint64_t> devices;
+  addEach([&](std::string_view name, const ServedModel &model) {
+    const std::optional<ServedModel::Memory> memory = model.memory();
+    if (!memory)
+      return;
+    const std::string device = model.device();
+    if (memory->device)
+      devices[device] = memory->device;
+    constexpr std::string_view metric = "vx_model_memory_bytes", help = "Memory of a model on its device, estimated.";
+    add(metric, help, static_cast<double>(memory->constants),
+        {{"model", name}, {"device", device}, {"kind", "constants"}});
+    add(metric, help, static_cast<double>(memory->variables),
+        {{"model", name}, {"device", device}, {"kind", "variables"}});
+  });
+  for (const auto &[device, bytes] : devices)
+    add("vx_device_memory_bytes", "All memory of a device.", static_cast<double>(bytes), {{"device", device}});
+}
+
 void Service::getMetrics(const RouteRequest &request) {
   const HttpServer::Load now = load();
   std::vector<Metrics::Gauge> gauges = processGauges();
@@ -89,11 +155,10 @@ void Service::getMetrics(const RouteRequest &request) {
       {"vx_bytes_in_flight", "Bytes of requests and answers that are held.", static_cast<double>(now.bytesInFlight)},
       {"vx_connections_refused_total", "Connections above the limits.", static_cast<double>(now.refusedConnections)}};
   gauges.insert(gauges.end(), own.begin(), own.end());
-  for (const ModelTable::Entry &entry : models.entries())
-    if (entry.model)
-      gauges.push_back({"vx_queue_depth", "Requests that wait for a model.",
-                        static_cast<double>(entry.model->waiting()),
-                        Metrics::labels({{"model", entry.settings.name}})});
+  gauges.push_back({"vx_build_info", "1; the version and the commit of the server are labels.", 1,
+                    Metrics::labels({{"version", versionNumber()}, {"commit", options()->commit}})});
+  gauges.push_back({"vx_draining", "1 where the server is going down.", isLeaving ? 1.0 : 0.0});
+  addModelGauges(gauges);
   request.exchange->reply({.contentType = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text(gauges)});
 }
 

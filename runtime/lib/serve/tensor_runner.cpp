@@ -172,7 +172,7 @@ void TensorRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
     filled = runJoined(jobs);
   else
     static_cast<TensorJob &>(*jobs[0]).finish(call(static_cast<TensorJob &>(*jobs[0]).inputs));
-  metrics.countBatch(model, rows, filled, 0, Clock::now() - began);
+  metrics.countBatch(model, source.deviceName(), rows, filled, 0, Clock::now() - began);
 }
 
 size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {

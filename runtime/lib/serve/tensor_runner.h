@@ -40,6 +40,8 @@ class InstanceSource {
 public:
   virtual ~InstanceSource() = default;
   virtual Instance current() const = 0;
+  // Of the device that it is on, "cpu:0".
+  virtual std::string deviceName() const = 0;
   // `lost` is no use any more, for that reason. A new instance, or nothing where no other device may be used.
   virtual std::optional<Instance> replace(const Instance &lost, const std::string &reason) = 0;
 };
@@ -50,6 +52,7 @@ public:
   // the same numbers come out of a request whoever else is in its batch.
   TensorRunner(InstanceSource &source, FunctionFacts facts, size_t fixedRows, Metrics &metrics, std::string model);
   void run(std::span<const std::shared_ptr<BatchJob>> jobs) override;
+  void waited(Clock::duration time) override { metrics.countWait(model, time); }
 
 private:
   std::vector<Value> call(std::span<const Value> inputs);

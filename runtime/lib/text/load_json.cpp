@@ -5,6 +5,7 @@
 #include "text/characters.h"
 #include "vx/base/printable.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 

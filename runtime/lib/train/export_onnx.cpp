@@ -1,6 +1,7 @@
 // Session::export_onnx: the skeleton of the model with the variables as they are.
 #include "failure.h"
 #include "onnx_skeleton.h"
+#include "saved_variables.h"
 #include "vx/base/printable.h"
 #include "vx/train/session.hpp"
 #include "written_file.h"
@@ -11,14 +12,14 @@
 
 namespace vx::train {
 
-void Session::export_onnx(const std::string &path, const std::string &function) const {
+void Session::export_onnx(const std::string &path, const std::string &function, ExportForm form) const {
   const std::string known = training->predict ? training->predict->name : "";
   if (function != known)
     throw argumentError("the module's ONNX model is of function '{}', got '{}'", known, function);
-  export_onnx(path);
+  export_onnx(path, form);
 }
 
-void Session::export_onnx(const std::string &path) const {
+void Session::export_onnx(const std::string &path, ExportForm form) const {
   if (!training->skeleton)
     throw argumentError("the module has no ONNX model to export: want one that vx-compile --train has made of an ONNX "
                         "file, without --export=none");
@@ -56,9 +57,17 @@ void Session::export_onnx(const std::string &path) const {
   WrittenFile model(path);
   files.push_back(&model);
   const std::string location = std::filesystem::path(weightsPath).filename().string();
-  if (!skeleton.writeModel(location, elementsOf, into(model), error))
+  if (!skeleton.writeModel(location, form, elementsOf, into(model), error))
     throw dataError("asset '{}' of the module: {}", printableLine(asset.name), error);
   WrittenFile::commitAll(files);
+}
+
+void Session::save_module(const std::string &path) const {
+  std::vector<std::string> names;
+  for (const SavedVariable &variable : savedVariables(instance))
+    if (isWeight(variable.variable->role))
+      names.emplace_back(variable.variable->name);
+  instance.saveModule(path, names);
 }
 
 } // namespace vx::train

@@ -1,5 +1,6 @@
 #include "onnx_skeleton.h"
 
+#include "inference_form.h"
 #include "vx/abi/onnx_skeleton.h"
 
 #include <fmt/format.h>
@@ -152,14 +153,18 @@ bool OnnxSkeleton::parse(std::span<const uint8_t> bytes, std::span<const vx_vari
   return Parser(*this, bytes, variables, constants, error).run();
 }
 
-void OnnxSkeleton::write(const Piece &piece, const Elements &elements, const Sink &sink) {
+Segment OnnxSkeleton::segmentOf(const Piece &piece) {
   static constexpr std::array<uint8_t, MostZeros> zeros = {};
-  if (piece.kind == Kind::variable)
-    return sink(elements(piece.number));
-  sink({piece.kind == Kind::zeros ? zeros.data() : piece.data, static_cast<size_t>(piece.size)});
+  return {piece.kind == Kind::zeros ? zeros.data() : piece.data, piece.number, 0, piece.size};
 }
 
-bool OnnxSkeleton::writeModel(const std::string &location, const Elements &elements, const Sink &sink,
+void OnnxSkeleton::write(const Segment &segment, const Elements &elements, const Sink &sink) {
+  if (segment.data)
+    return sink({segment.data, static_cast<size_t>(segment.size)});
+  sink(elements(segment.variable).subspan(static_cast<size_t>(segment.offset), static_cast<size_t>(segment.size)));
+}
+
+bool OnnxSkeleton::writeModel(const std::string &location, ExportForm form, const Elements &elements, const Sink &sink,
                               std::string &error) const {
   // From each piece to the end, back to front: what a length is of is behind it.
   std::vector<uint64_t> behind(model.size() + 1);
@@ -177,28 +182,25 @@ bool OnnxSkeleton::writeModel(const std::string &location, const Elements &eleme
       return false;
     }
   }
+  ModelBytes bytes;
   for (size_t i = 0; i < model.size(); ++i) {
-    if (model[i].kind == Kind::location) {
-      sink({reinterpret_cast<const uint8_t *>(location.data()), location.size()});
-    } else if (model[i].kind == Kind::length) {
-      std::array<uint8_t, 10> varint;
-      size_t size = 0;
-      for (uint64_t left = lengthOf(i);; left >>= 7) {
-        varint[size++] = static_cast<uint8_t>(left >= 0x80 ? (left & 0x7f) | 0x80 : left);
-        if (left < 0x80)
-          break;
-      }
-      sink({varint.data(), size});
-    } else {
-      write(model[i], elements, sink);
-    }
+    if (model[i].kind == Kind::location)
+      bytes.add(location);
+    else if (model[i].kind == Kind::length)
+      bytes.addVarint(lengthOf(i));
+    else
+      bytes.add(segmentOf(model[i]));
   }
+  if (form == ExportForm::inference && !toInferenceForm(bytes, error))
+    return false;
+  for (const Segment &segment : bytes.segments())
+    write(segment, elements, sink);
   return true;
 }
 
 void OnnxSkeleton::writeWeights(const Elements &elements, const Sink &sink) const {
   for (const Piece &piece : weights)
-    write(piece, elements, sink);
+    write(segmentOf(piece), elements, sink);
 }
 
 } // namespace vx::train

@@ -2,7 +2,9 @@
 #ifndef VX_TRAIN_ONNX_SKELETON_H
 #define VX_TRAIN_ONNX_SKELETON_H
 
+#include "model_bytes.h"
 #include "vx/runtime/vx.h"
+#include "vx/train/session.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -26,10 +28,12 @@ public:
   bool hasWeightsFile() const { return !weights.empty(); }
 
   // The bytes of a file, piece by piece. `elements` gives those of a variable, as many as it has; `location` is the
-  // plain name of the file of weights. False with a reason where the model would be larger than an ONNX file can be.
+  // plain name of the file of weights. False with a reason where the model would be larger than an ONNX file can be,
+  // and for the form that infers where it is no model.
   using Elements = std::function<std::span<const uint8_t>(uint32_t variable)>;
   using Sink = std::function<void(std::span<const uint8_t>)>;
-  bool writeModel(const std::string &location, const Elements &elements, const Sink &sink, std::string &error) const;
+  bool writeModel(const std::string &location, ExportForm form, const Elements &elements, const Sink &sink,
+                  std::string &error) const;
   void writeWeights(const Elements &elements, const Sink &sink) const;
 
 private:
@@ -41,7 +45,8 @@ private:
     const uint8_t *data;
   };
   class Parser;
-  static void write(const Piece &piece, const Elements &elements, const Sink &sink);
+  static Segment segmentOf(const Piece &piece);
+  static void write(const Segment &segment, const Elements &elements, const Sink &sink);
 
   std::vector<Piece> model, weights;
   std::vector<uint32_t> used;

@@ -106,6 +106,18 @@ def cases():
     for option in ("", "zero_invalid"):
         yield attention(f"attention_blocks_nan{option}", bias=[1, 1, 1, 300], make_bias=nan_last, options=option, log_sum_exp=True, **blocks)
         yield attention(f"attention_blocks_inf{option}", bias=[1, 1, 1, 300], make_bias=inf_last, options=option, **blocks)
+    # A few queries, whose heads share keys or do not: keys of several blocks, odd depths, and a tail of each.
+    few = dict(batch=2, heads=6, key_heads=2, keys=300, depth=20, value_depth=33)
+    for length in (1, 2, 4):
+        yield attention(f"attention_few_{length}", length=length, log_sum_exp=True, **few)
+    yield attention("attention_few_alone", batch=1, heads=3, length=1, keys=261, depth=64, value_depth=140, dims=([0, 2, 1, 3],) * 4)
+    yield attention("attention_few_mask", length=2, mask=[1, 1, 1, 300], make_mask=none_first, log_sum_exp=True, **few)
+    yield attention("attention_few_bias", length=1, bias=[1, 6, 1, 300], options="softcap = 2.0", **few)
+    for option in ("", "zero_invalid"):
+        yield attention(f"attention_few_nan{option}", length=2, bias=[1, 1, 1, 300], make_bias=nan_last, options=option, log_sum_exp=True, **few)
+    yield attention("attention_few_causal", length=3, options="causal window = 40 past = <290>", log_sum_exp=True, **few)
+    yield attention("attention_few_symbolic", batch="b", heads=4, key_heads=1, length=1, keys="held + 1", depth=16, options="causal past = <held>", past=True,
+                    header='vx.symbol "b"\nvx.symbol "held"', runs=[{"b": 1, "held": 0}, {"b": 2, "held": 15}, {"b": 1, "held": 200}, {"b": 0, "held": 3}])
     yield attention("attention_blocks_causal", heads=1, length=150, keys=290, depth=8, options="causal window = 40 past = <140>", log_sum_exp=True)
     yield attention("attention_blocks_whole", heads=2, key_heads=1, length=33, keys=261, depth=19, value_depth=70, mask=[1, 2, 33, 261], bias=[1, 1, 33, 261], options="zero_invalid")
     for dtype in FLOATS:

@@ -151,14 +151,16 @@ def packed():
                        f"{tensor_type(dtype, x)}, {tensor_type(dtype, w)}", {"r": Result(dtype, result, sum_of(channels * math.prod(kernel), dtype))})
     # Sums of i32 of bytes of either sign, one row and many, packed or not.
     for lhs, rhs in (("i8", "i8"), ("ui8", "i8"), ("i8", "ui8"), ("ui8", "ui8")):
-        for m, n, k in ((1, 70, 33), (17, 130, 260), (7, 1, 64), (33, 16, 1), (5, 9, 0)):
-            a, b, p = [m, k], [k, n], [-(-n // 64), k, 64]
-            for packing in ("plain", "packed"):
+        for m, n, k in ((1, 70, 33), (17, 130, 260), (7, 1, 64), (33, 16, 1), (5, 9, 0), (150, 210, 1102)):
+            a, b = [m, k], [k, n]
+            for packing, tile, inner in (("plain", 0, 1), ("packed", 64, 1), ("quads", 16, 4)):
+                p = [] if packing == "plain" else [-(-n // tile), -(-k // inner), tile] + [inner] * (inner > 1)
+                order = "permutation = [1, 0]" + f" inner = {inner}" * (inner > 1)
                 body = "" if packing == "plain" else f"""
-  %p = vx.pack %b dim = 1 tile = 64 permutation = [1, 0] : {tensor_type(rhs, b)}
-  %u = vx.unpack %p dim = 1 permutation = [1, 0] : {tensor_type(rhs, p)} -> {tensor_type(rhs, b)}
+  %p = vx.pack %b dim = 1 tile = {tile} {order} : {tensor_type(rhs, b)}
+  %u = vx.unpack %p dim = 1 {order} : {tensor_type(rhs, p)} -> {tensor_type(rhs, b)}
 """
-                if packing == "plain" or (k > 0 and lhs != rhs):
+                if (packing != "packed" or lhs != rhs) and (packing == "plain" or k > 0) and (k < 1000 or lhs == "ui8"):
                     yield Case(f"bytes_{lhs}_{rhs}_{m}x{n}x{k}_{packing}", {"a": Input(lhs, a, any_values(lhs)), "b": Input(rhs, b, any_values(rhs))},
                                f"{body}  %r = vx.contract %a, {'%b' if packing == 'plain' else '%u'} batch = [] x [] contracting = [1] x [0] sums = i32 : "
                                f"{tensor_type(lhs, a)}, {tensor_type(rhs, b)}", {"r": Result("i32", [m, n], Exact())})
@@ -169,9 +171,17 @@ def packed():
             ("line", "ui8", "i8", [2, 8, 21], 2, 8, [3], [1], [1], [1])):
         w = [filters, x[1] // groups, *kernel]
         result = [x[0], filters] + [(size + a + b - k) // s + 1 for size, k, s, a, b in zip(x[2:], kernel, strides, low, high)]
-        yield Case(f"bytes_conv_{name}", {"x": Input(x_type, x, any_values(x_type)), "w": Input(w_type, w, any_values(w_type))},
-                   f"  %r = vx.conv %x, %w strides = {strides} dilations = {[1] * len(kernel)} pads = {low} x {high} groups = {groups} sums = i32 : "
-                   f"{tensor_type(x_type, x)}, {tensor_type(w_type, w)}", {"r": Result("i32", result, Exact())})
+        tile = 16 if filters // groups % 16 == 0 or groups == 1 else -(-filters // 16) * 16 + 16
+        p = [-(-filters // tile), *kernel, -(-w[1] // 4), tile, 4]
+        order = f"permutation = {[0, *range(2, 2 + len(kernel)), 1]} inner = 4"
+        for packing in ("plain", "quads"):
+            body = "" if packing == "plain" else f"""
+  %p = vx.pack %w dim = 0 tile = {tile} {order} : {tensor_type(w_type, w)}
+  %u = vx.unpack %p dim = 0 {order} : {tensor_type(w_type, p)} -> {tensor_type(w_type, w)}
+"""
+            yield Case(f"bytes_conv_{name}_{packing}", {"x": Input(x_type, x, any_values(x_type)), "w": Input(w_type, w, any_values(w_type))},
+                       f"{body}  %r = vx.conv %x, {'%w' if packing == 'plain' else '%u'} strides = {strides} dilations = {[1] * len(kernel)} pads = {low} x {high} "
+                       f"groups = {groups} sums = i32 : {tensor_type(x_type, x)}, {tensor_type(w_type, w)}", {"r": Result("i32", result, Exact())})
 
 
 def sum_of_special():

@@ -175,6 +175,9 @@ def norms():
                    {"r": [3, 2, 4]}, lambda t, f, x, s, b: f.layer_norm(x, (2, 4), s, b, eps=float(np.float32(1e-2))))
     yield Pullback("rms_norm", "rms_norm", {"x": [3, 5], "s": [5]}, f"  %r = vx.rms_norm %x, %s, epsilon = 1.0e-2 : {t(3, 5)}, {t(5)}", {"r": [3, 5]},
                    lambda t, f, x, s: x / t.sqrt((x * x).mean(1, keepdim=True) + float(np.float32(1e-2))) * s)
+    yield Pullback("dequantize", "dequantize", {"q": whole(-128, -3, 0, 5, 127, 9, dims=[2, 3], dtype="i8"), "s": [2, 3], "z": whole(4, -2, 0, 7, -128, 127, dims=[2, 3], dtype="i8")},
+                   f"  %r = vx.dequantize %q, %s, %z : ({t(2, 3, dtype='i8')}, {t(2, 3)}, {t(2, 3, dtype='i8')}) -> {t(2, 3)}", {"r": [2, 3]},
+                   lambda t, f, q, s, z: (q.to(s.dtype) - z.to(s.dtype)) * s)
     for of_batch in (True, False):
         def batch_norm(t, f, x, s, b, m, v, of_batch=of_batch):
             mean, variance = (x.mean((0, 2)), x.var((0, 2), correction=0)) if of_batch else (m, v)

@@ -332,10 +332,10 @@ static void checkRefused(std::istream &words, Calls &calls) {
     calls.run(inputs, words);
   } catch (const vx::Error &error) {
     if (std::string(error.what()).find(want) == std::string::npos)
-      throw std::runtime_error("want an error with '" + want + "', got '" + error.what() + "'");
+      throw std::runtime_error("expected an error with '" + want + "', got '" + error.what() + "'");
     return;
   }
-  throw std::runtime_error("want an error with '" + want + "', the call was done");
+  throw std::runtime_error("expected an error with '" + want + "', the call was done");
 }
 
 static void race(std::istream &words, Calls &calls) {

@@ -2,15 +2,16 @@
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import onnx_ops
 import op_case  # of test/e2e, as program.py says
-from run_gradients import derivative, moved
+from run_gradients import SIDES, derivative, moved
 from program_gradients import STEPS, Inconclusive, array_of, is_moved
 from wide_models import with_doubles
 
 OWN = 0.5  # how often each input's element counts, so that the total depends on all of them
+LARGEST_CONSTANT = 24  # bytes of a constant whose numbers are in the text of a module
 
 
 class OnnxDifferences:
@@ -46,8 +47,12 @@ class OnnxDifferences:
     def with_total(self):
         """The model with the sum of the terms as the output "total"."""
         graph, terms = self.model.graph, []
+        # The text of a module leaves the numbers of larger constants out, so these are inputs, as the seeds are.
+        for tensor in [one for one in graph.initializer if numpy_helper.to_array(one).nbytes > LARGEST_CONSTANT]:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+            self.inputs[tensor.name] = numpy_helper.to_array(tensor)
+            graph.initializer.remove(tensor)
         for name, seed in [*zip(self.results, self.seeds), *((name, np.float64(OWN)) for name in self.moved)]:
-            # An input, since the text of a module leaves the numbers of weights out.
             graph.input.append(helper.make_tensor_value_info(f"{name}/seed", TensorProto.DOUBLE, np.shape(seed)))
             self.inputs[f"{name}/seed"] = np.asarray(seed)
             graph.node.append(helper.make_node("Mul", [name, f"{name}/seed"], [f"{name}/seeded"]))
@@ -70,5 +75,6 @@ class OnnxDifferences:
         self.tools.must("vx-interpret", f"{self.root}/gradient.mlir", "--function=gradient", *files)
         products = [np.load(f"{self.root}/out_{name}.npy") * self.direction[name] for name in self.moved]
         size = sum(float(abs(product).sum()) for product in products) + max(sum(float(abs(term).sum()) for term in terms) for terms in around)
-        wants = [derivative([sum(float(term.sum()) for term in terms) for terms in around[4 * number:4 * number + 4]], step) for number, step in enumerate(STEPS)]
-        return sum(float(product.sum()) for product in products), wants, size
+        numbers = [sum(float(term.sum()) for term in terms) for terms in around]
+        wants = [derivative(numbers[4 * number:4 * number + 4], step) for number, step in enumerate(STEPS)]
+        return sum(float(product.sum()) for product in products), wants, size, [derivative(numbers[4:], STEPS[1], side) for side in SIDES]

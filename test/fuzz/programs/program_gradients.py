@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import vx_ops  # noqa: E402
 from program import Writer, constant_text, resolved, shape_of  # noqa: E402
 import op_case  # noqa: E402  of test/e2e, as program.py says
-from run_gradients import STEP, Program, along, difference, floats, is_finite, moved, take_gradients, with_type  # noqa: E402
+from run_gradients import SIDES, STEP, Program, along, difference, floats, is_finite, moved, take_gradients, with_type  # noqa: E402
 from run_ops import Failure  # noqa: E402
 
 STEPS = (STEP, STEP / 8)
@@ -98,4 +98,5 @@ class VxDifferences:
             raise Inconclusive("results that are not finite")
         wants = [difference(self.case, self.arrays, 1, around[4 * number:4 * number + 4], step) for number, step in enumerate(STEPS)]
         got, terms = along(1, self.direction, gradients)
-        return got, [want for want, _ in wants], terms + max(size for _, size in wants)
+        slopes = [difference(self.case, self.arrays, 1, around[4:], STEPS[1], side)[0] for side in SIDES]
+        return got, [want for want, _ in wants], terms + max(size for _, size in wants), slopes

@@ -476,6 +476,25 @@ def conversion(g):
     return g.emit("cast", [x], dtype, x.dims, text, x.low, x.high)
 
 
+@generates("quantize", "dequantize", weight=2)
+def quantization(g):
+    """To integers and back by a power of 2, so that only the rounding to integers loses anything. What does not fit goes to the ends of the type."""
+    x = g.find(lambda v: v.is_float and v.exact and v.magnitude <= 1024 and not v.special, dtype=g.pick(("f32", "f32", "f16", "f64")))
+    if x is None or x.dtype not in ("f32", "f16", "f64"):
+        return False
+    dtype = g.pick(("i8", "ui8") if x.dtype == "f16" else ("i8", "ui8", "i16", "ui16"))
+    low, high = limits(dtype)
+    step = g.pick((0.5, 0.125, 2.0))
+    scale = g.splat(x.dtype, x.dims, step)
+    if not scale:
+        return False
+    integers = g.emit("quantize", [x, scale], dtype, x.dims, lambda c: f"{c.r[0]} = vx.quantize {c.o[0]}, {c.o[1]} : ({c.t[0]}, {c.t[1]}) -> {c.rt[0]}", low, high)
+    if not integers or not g.chance(0.7):
+        return integers
+    return g.emit("dequantize", [integers, scale], x.dtype, x.dims,
+                  lambda c: f"{c.r[0]} = vx.dequantize {c.o[0]}, {c.o[1]} : ({c.t[0]}, {c.t[1]}) -> {c.rt[0]}", step * low, step * high, step == 2.0)
+
+
 @generates("bitcast")
 def same_bits(g):
     source, target = g.pick((("f32", "i32"), ("f32", "ui32"), ("f64", "i64"), ("f16", "ui16"), ("i8", "ui8"), ("ui16", "i16"), ("i1", "ui8"), ("ui8", "i1")))

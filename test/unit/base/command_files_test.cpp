@@ -18,7 +18,7 @@ protected:
     return files.problem();
   }
   static std::string same(const std::string &input, const std::string &output) {
-    return "the module '" + output + "' is the same file as the model '" + input + "', want another name for it";
+    return "the module '" + output + "' is the same file as the model '" + input + "', expected another name for it";
   }
 };
 
@@ -48,7 +48,7 @@ TEST_F(CommandFilesTest, futureFiles) {
     files.addOutput("output 'x',", at("later"));
     files.addOutput("output 'y',", name);
     EXPECT_EQ(files.problem(), "output 'y', '" + name + "' is the same file as output 'x', '" + at("later") +
-                                   "', want another name for it");
+                                   "', expected another name for it");
   }
 }
 
@@ -71,15 +71,15 @@ TEST_F(CommandFilesTest, kinds) {
   };
   using Kind = CommandFiles::Kind;
   for (Kind kind : {Kind::RegularFile, Kind::RegularFileOrStream}) {
-    EXPECT_EQ(problemOf(at("pipe"), kind), "cannot write '" + at("pipe") + "': want a name for a file, got a pipe");
+    EXPECT_EQ(problemOf(at("pipe"), kind), "cannot write '" + at("pipe") + "': expected a name for a file, got a pipe");
     EXPECT_EQ(problemOf(folder.string(), kind),
-              "cannot write '" + folder.string() + "': want a name for a file, got a folder");
+              "cannot write '" + folder.string() + "': expected a name for a file, got a folder");
   }
   EXPECT_EQ(problemOf("/dev/null", Kind::RegularFile),
-            "cannot write '/dev/null': want a name for a file, got a device");
+            "cannot write '/dev/null': expected a name for a file, got a device");
   EXPECT_EQ(problemOf("/dev/null", Kind::RegularFileOrStream), "");
   EXPECT_EQ(problemOf("/dev/stdout", Kind::RegularFile),
-            "cannot write '/dev/stdout': want a name for a file, got a stream");
+            "cannot write '/dev/stdout': expected a name for a file, got a stream");
   EXPECT_EQ(problemOf("/dev/stdout", Kind::RegularFileOrStream), "");
   // Two outputs may vanish in one device.
   CommandFiles files;
@@ -104,7 +104,7 @@ TEST_F(CommandFilesTest, streams) {
   files.addInput("the model", at("m"));
   files.addOutput("the text", name, CommandFiles::Kind::RegularFileOrStream);
   EXPECT_EQ(files.problem(),
-            "the text '" + name + "' is the same file as the model '" + at("m") + "', want another name for it");
+            "the text '" + name + "' is the same file as the model '" + at("m") + "', expected another name for it");
   ::close(file);
 }
 

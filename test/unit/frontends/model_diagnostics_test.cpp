@@ -57,7 +57,34 @@ TEST(ModelImporter, ReasonsOfTypes) {
   expectInvalid(passing(TypeProto()), "'x' has no type");
   expectUnsupported(passing(tensorType(TensorProto::COMPLEX64, {4})),
                     "'x' has complex64 elements, want numbers, bools or strings");
-  expectInvalid(passing(tensorType(99, {4})), "'x' has an unknown element type: want 1 to 26, got 99");
+  for (auto [type, name] :
+       {std::pair(TensorProto::FLOAT6E2M3, "float6e2m3"), {TensorProto::FLOAT6E3M2, "float6e3m2"}}) {
+    const std::string why = " elements, of which vx has constants that Cast and DequantizeLinear read, and no other "
+                            "values";
+    expectUnsupported(passing(tensorType(type, {4})), std::string("'x' has ") + name + why);
+    expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", int64_t(type))}), {f32({4})}, {}, 28),
+                      std::string("the result has ") + name + why);
+    expectUnsupported(one(node("QuantizeLinear", {"a", "b"}, {"y"}, {attribute("output_dtype", int64_t(type))}),
+                          {f32({4}), f32({})}, {}, 28),
+                      std::string("the result has ") + name + why);
+    auto bytesOf = [](const std::string &tensor, TensorProto::DataType of, const std::string &raw) {
+      TensorProto made = integers(tensor, {4}, {});
+      made.set_data_type(of);
+      made.set_raw_data(raw);
+      return made;
+    };
+    const TensorProto weights = bytesOf("w", type, "abc");
+    const std::string named = std::string("tensor 'w' has ") + name + why;
+    expectUnsupported(one(node("CastLike", {"a", "w"}, {"y"}), {f32({4})}, {weights}, 28), named);
+    expectUnsupported(one(node("QuantizeLinear", {"a", "b", "w"}, {"y"}), {f32({4}), f32({})}, {weights}, 28), named);
+    expectUnsupported(one(node("Transpose", {"w"}, {"y"}), {}, {weights}, 28), named);
+    expectInvalid(one(node("DequantizeLinear", {"w", "s", "z"}, {"y"}), {},
+                      {weights, floats("s", {4}, {1, 1, 1, 1}), bytesOf("z", TensorProto::FLOAT8E4M3FN, "abcd")}, 28),
+                  "expects inputs 0 and 2 of one type, got one of 6 bits and another");
+    expectUnsupported(
+        model(graph({value("x", f32({4}))}, {node("Relu", {"x"}, {"y"}), weights}, {value("y"), value("w")})), named);
+  }
+  expectInvalid(passing(tensorType(99, {4})), "'x' has an unknown element type: want 1 to 28, got 99");
 }
 
 TEST(ModelImporter, ReasonsOfGraphs) {
@@ -82,12 +109,12 @@ TEST(ModelImporter, ReasonsOfGraphs) {
 TEST(ModelImporter, ReasonsOfVersions) {
   ModelProto proto = passing(f32({4}));
   proto.set_ir_version(99);
-  expectUnsupported(proto, "expects IR version 1 to 13, got 99");
+  expectUnsupported(proto, "expects IR version 1 to 14, got 99");
   proto = passing(f32({4}));
   proto.mutable_opset_import(0)->set_version(0);
   expectInvalid(proto, "expects versions of domain 'ai.onnx' from 1 on, got 0");
   proto.mutable_opset_import(0)->set_version(99);
-  expectUnsupported(proto, "expects version 1 to 27 of domain 'ai.onnx', got 99");
+  expectUnsupported(proto, "expects version 1 to 28 of domain 'ai.onnx', got 99");
   proto = passing(f32({4}));
   proto.clear_opset_import();
   expectInvalid(proto, "the model imports no version of domain 'ai.onnx'");
@@ -96,11 +123,11 @@ TEST(ModelImporter, ReasonsOfVersions) {
   auto *domain = proto.add_opset_import();
   domain->set_domain("own");
   domain->set_version(1);
-  expectUnsupported(
-      proto,
-      "domain 'own' is not known, want 'ai.onnx', 'ai.onnx.ml', 'ai.onnx.preview.training' or a function of the model");
+  expectUnsupported(proto, "domain 'own' is not known, want 'ai.onnx', 'ai.onnx.ml', 'ai.onnx.preview.training', "
+                           "'com.microsoft' or a function of the "
+                           "model");
   expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", "FLOAT")}), {i64({4})}, {}, 5),
-                    "version 5 of the op is not imported, want 6 to 27");
+                    "version 5 of the op is not imported, want 6 to 28");
 }
 
 /// A model that calls its function "f" of domain "own", which has one input "p" and one output "q".
@@ -129,7 +156,7 @@ TEST(ModelImporter, ReasonsOfFunctions) {
   proto.mutable_functions(0)->mutable_opset_import(0)->set_version(99);
   proto.mutable_graph()->mutable_node(0)->set_op_type("Relu"); // nothing calls it
   proto.mutable_graph()->mutable_node(0)->clear_domain();
-  expectUnsupported(proto, "function 'f': expects version 1 to 27 of domain 'ai.onnx', got 99");
+  expectUnsupported(proto, "function 'f': expects version 1 to 28 of domain 'ai.onnx', got 99");
 }
 
 TEST(ModelImporter, RefusesEndlessNestingAndGrowth) {
@@ -244,8 +271,22 @@ TEST(TensorReader, Reasons) {
   weights = floats("w", {4}, {});
   weights.set_raw_data("123");
   expectInvalid(adding(weights), "tensor 'w': expects 16 bytes of raw data, got 3");
+  weights.set_data_type(TensorProto::FLOAT6E2M3); // 4 elements in 3 bytes
+  weights.set_raw_data("1234");
+  expectInvalid(adding(weights), "tensor 'w': expects 3 bytes of raw data, got 4");
+  weights.clear_raw_data();
+  for (int code : {0, 63, 64, 1})
+    weights.add_int32_data(code);
+  expectInvalid(adding(weights), "tensor 'w': expects values of 6 bits without a sign, got 64");
+  weights.set_int32_data(2, -1);
+  expectInvalid(adding(weights), "tensor 'w': expects values of 6 bits without a sign, got -1");
+  weights.add_int32_data(0);
+  expectInvalid(adding(weights), "tensor 'w': expects 4 values, got 5");
+  weights.set_raw_data("123");
+  expectInvalid(adding(weights), "tensor 'w': expects its values in one field, got some in raw_data and in int32_data");
+  weights.clear_raw_data();
   weights.set_data_type(99);
-  expectInvalid(adding(weights), "tensor 'w' has an unknown element type: want 1 to 26, got 99");
+  expectInvalid(adding(weights), "tensor 'w' has an unknown element type: want 1 to 28, got 99");
 }
 
 } // namespace

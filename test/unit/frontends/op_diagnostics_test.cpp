@@ -9,13 +9,21 @@ namespace {
 TEST(ImportActivations, Reasons) {
   expectInvalid(one(node("Gelu", {"a"}, {"y"}, {attribute("approximate", "fast")}), {f32({4})}),
                 "expects 'approximate' to be 'none' or 'tanh', got 'fast'");
+  expectInvalid(one(node("SwiGLU", {"a", "b"}, {"y"}), {f32({4, 3}), f32({1, 3})}, {}, 28),
+                "expects input 1 of the shape 'f32[4,3]', got 'f32[1,3]'");
+  expectInvalid(one(node("SwiGLU", {"a", "b"}, {"y"}), {i64({4}), i64({4})}, {}, 28),
+                "expects f32, f16, f64 or bf16 as input 0 in version 28, got 'i64[4]'");
+  expectUnsupported(one(node("SwiGLU", {"a", "b"}, {"y"}), {f32({4}), f32({4})}, {}, 27),
+                    "version 27 of the op is not imported, want 28 to 28");
 }
 
 TEST(ImportArithmetic, Reasons) {
   expectInvalid(one(node("Pow", {"a", "b"}, {"y"}), {tensorType(TensorProto::STRING, {2, 3}), f32({})}),
                 "expects f32, i32, i64, f16, f64 or bf16 as input 0 in version 21, got 'string[2,3]'");
   expectInvalid(one(node("Mod", {"a", "b"}, {"y"}), {f32({4}), f32({4})}),
-                "expects integers when 'fmod' is 0, got 'f32[4]'");
+                "expects integers when 'fmod' is 0 in version 21, got 'f32[4]'");
+  expectInvalid(one(node("Mod", {"a", "b"}, {"y"}), {f32({4}), f32({4})}, {}, 27),
+                "expects integers when 'fmod' is 0 in version 27, got 'f32[4]'");
   expectInvalid(one(node("Cast", {"a"}, {"y"},
                          {attribute("to", int64_t(TensorProto::FLOAT8E8M0)), attribute("round_mode", "even")}),
                     {f32({4})}, {}, 25),
@@ -40,8 +48,13 @@ TEST(ImportArithmetic, Reasons) {
                 "expects 'ratio' to be at least 0 and below 1, got 1.000000");
   TypeProto bytes = tensorType(TensorProto::UINT8, {4});
   expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}), {bytes, bytes}), "expects attribute 'direction', got none");
-  expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}, {attribute("direction", "LEFT")}), {i64({4}), i64({4})}),
-                "expects u8, u16, u32 or u64 as input 0 in version 21, got 'i64[4]'");
+  expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}, {attribute("direction", "LEFT")}), {f32({4}), f32({4})}),
+                "expects u8, u16, u32 or u64 as input 0 in version 21, got 'f32[4]'");
+  TypeProto halves = tensorType(TensorProto::UINT4, {4});
+  expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}, {attribute("direction", "LEFT")}), {halves, halves}, {}, 28),
+                "expects u8, i8, u16, i16, i32, i64, u32 or u64 as input 0 in version 28, got 'u4[4]'");
+  expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}, {attribute("direction", "up")}), {i64({4}), i64({4})}, {}, 28),
+                "expects 'direction' to be LEFT or RIGHT, got 'up'");
   expectInvalid(one(node("Add", {"a", "b"}, {"y"}), {f32({4}), f32({3})}),
                 "expects shapes that broadcast together, but the sizes 4 and 3 differ");
 }
@@ -55,6 +68,15 @@ ModelProto attention(const std::vector<TypeProto> &types, const std::vector<Attr
 
 TEST(ImportAttention, ReasonsOfTypes) {
   TypeProto four = f32({2, 6, 5, 8}), flat = f32({2, 5, 24});
+  for (const char *side : {"left_window_size", "right_window_size"}) {
+    expectInvalid(
+        one(node("Attention", {"a", "b", "c"}, {"y"}, {attribute(side, int64_t(-2))}), {four, four, four}, {}, 25),
+        std::string("expects '") + side + "' to be at least -1, got -2");
+    expectInvalid(attention({four, four, four}, {attribute(side, int64_t(1))}),
+                  "expects no attributes but is_causal, kv_num_heads, q_num_heads, qk_matmul_output_mode, scale, "
+                  "softcap, softmax_precision in version 24, got '" +
+                      std::string(side) + "'");
+  }
   expectInvalid(attention({f32({5, 8}), four, four}), "expects floats of 3 or 4 dimensions as input 0, got 'f32[5,8]'");
   expectInvalid(attention({i64({2, 6, 5, 8}), four, four}),
                 "expects f32, f16, f64 or bf16 as input 0 in version 24, got 'i64[2,6,5,8]'");
@@ -672,10 +694,10 @@ TEST(ImportQuantization, Reasons) {
                 "expects a scale with one number or one for each of the 3 places of 'axis', got 'f32[5]'");
   expectInvalid(
       one(node("QuantizeLinear", {"a", "b", "c"}, {"y"}), {input, f32({}), tensorType(TensorProto::UINT8, {5})}),
-      "expects a zero point with one number or one for each of the 3 places of 'axis', got 'f32[5]'");
+      "expects a zero point with one number or one for each of the 3 places of 'axis', got 'u8[5]'");
   expectInvalid(
       one(node("DequantizeLinear", {"a", "b", "c"}, {"y"}), {bytes, f32({}), tensorType(TensorProto::UINT8, {5})}),
-      "expects a zero point with one number or one for each of the 3 places of 'axis', got 'f32[5]'");
+      "expects a zero point with one number or one for each of the 3 places of 'axis', got 'u8[5]'");
   expectInvalid(one(node("DequantizeLinear", {"a", "b"}, {"y"}), {i64({2, 3}), f32({})}),
                 "expects u8, i8, u16, i16, i32, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, u4 or i4 as input 0 in "
                 "version 21, got 'i64[2,3]'");

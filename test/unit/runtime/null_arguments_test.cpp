@@ -274,6 +274,7 @@ TEST_F(NullArguments, areNamed) {
   check("vx_instance_upload", vx_instance_upload, {}, instance, x, &madeValue);
   check("vx_instance_read_variables", vx_instance_read_variables, {}, instance, size_t(1), names, &madeValue);
   check("vx_instance_write_variables", vx_instance_write_variables, {}, instance, size_t(1), names, &x);
+  check("vx_instance_save_module", vx_instance_save_module, {}, instance, size_t(1), names, "/nowhere/m.vxm");
   check("vx_call_create", vx_call_create, {"function"}, instance, "main", &madeCall);
   check("vx_call_run", vx_call_run, {}, call, size_t(1), &x, size_t(1), &madeValue);
   const vx_result_place places[1] = {};
@@ -366,7 +367,7 @@ TEST_F(NullArguments, areNamed) {
              [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
 
   // Each of the functions with a status that takes an object.
-  EXPECT_EQ(releasedCount, knowsReleased ? 32u : 0u);
+  EXPECT_EQ(releasedCount, knowsReleased ? 33u : 0u);
   EXPECT_GT(declared.size(), 35u);
   for (const auto &[name, parameters] : declared)
     EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";

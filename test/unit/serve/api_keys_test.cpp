@@ -71,12 +71,16 @@ TEST_F(ApiKeysFile, access) {
   };
   EXPECT_TRUE(withMode(0600).keys);
   EXPECT_TRUE(withMode(0400).keys);
-  EXPECT_EQ(said(withMode(0644)), Lines{at("keys") + ": error: want mode 0600, got 0644: others may read or write it"});
-  EXPECT_EQ(said(withMode(0620)), Lines{at("keys") + ": error: want mode 0600, got 0620: others may read or write it"});
+  EXPECT_EQ(said(withMode(0644)),
+            Lines{at("keys") + ": error: expected mode 0600, got 0644: others may read it; chmod 600 it"});
+  EXPECT_EQ(said(withMode(0620)),
+            Lines{at("keys") + fmt::format(": error: expected mode 0600, got 0620: group {} may write it; chmod 600 it",
+                                           ::getegid())});
   withMode(0600);
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(at("keys").c_str(), 12345, 0), 0);
-    EXPECT_EQ(said(readApiKeys(at("keys"))), Lines{at("keys") + ": error: want it to be of user 0, got user 12345"});
+    EXPECT_EQ(said(readApiKeys(at("keys"))),
+              Lines{at("keys") + ": error: expected a file of user 0 or of root, got one of user 12345: chown it"});
   }
   EXPECT_EQ(said(readApiKeys(at("none"))), Lines{at("none") + ": error: cannot be opened: No such file or directory"});
   EXPECT_EQ(said(readApiKeys(folder.string())), Lines{folder.string() + ": error: is a folder, want a regular file"});

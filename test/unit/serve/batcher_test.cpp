@@ -39,6 +39,7 @@ struct Record {
   std::vector<std::vector<int>> batches;
   bool isClosed = false;
   size_t entered = 0;
+  std::vector<Clock::duration> waits;
 
   void close() {
     std::lock_guard guard(lock);
@@ -89,6 +90,10 @@ struct Runner : vx::serve::BatchRunner {
     record.batches.push_back(numbers);
     record.changed.notify_all();
   }
+  void waited(Clock::duration time) override {
+    std::lock_guard guard(record.lock);
+    record.waits.push_back(time);
+  }
   Record &record;
 };
 
@@ -112,6 +117,26 @@ protected:
   Record record;
   std::unique_ptr<Batcher> batcher;
 };
+
+// The time in the queue, without that of the run, once for each job.
+TEST_F(BatcherTest, toldHowLongJobsHaveWaited) {
+  start();
+  holdUp();
+  const Clock::time_point began = Clock::now();
+  submit(1);
+  submit(2);
+  std::this_thread::sleep_for(60ms);
+  record.open();
+  record.waitForJobs(3);
+  const Clock::duration whole = Clock::now() - began;
+  std::lock_guard guard(record.lock);
+  ASSERT_EQ(record.waits.size(), 3u);
+  EXPECT_LT(record.waits[0], 60ms); // of an idle model
+  for (size_t i : {1, 2}) {
+    EXPECT_GE(record.waits[i], 60ms);
+    EXPECT_LE(record.waits[i], whole);
+  }
+}
 
 // An hour would be noticed.
 TEST_F(BatcherTest, whoeverComesToAnIdleModelDoesNotWait) {

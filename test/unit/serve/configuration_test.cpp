@@ -290,6 +290,65 @@ TEST_F(ConfigurationTest, modelsOfFlags) {
             Lines{"--model: error: want a name of letters, digits and ._:/+@- without '..', got 'a b'"});
 }
 
+// A name and a path in one word; what the file says of the name holds, but for its path.
+TEST_F(ConfigurationTest, modelsByNameAndPath) {
+  const std::string text = "[[vx.server.model]]\nname = \"digits\"\npath = \"m/digits.vxm\"\nalias = [\"numbers\"]\n"
+                           "batch_size = 2\n";
+  const auto models = [&](std::vector<FlagValue> flags, std::vector<std::string> environment = {}) {
+    const ConfigurationReading reading = read(text, std::move(flags), std::move(environment));
+    Lines result = lines(reading);
+    if (reading.configuration)
+      for (const ModelConfiguration &model : reading.configuration->models)
+        result.push_back(*model.name + " " + *model.path + " " + std::to_string(*model.batchSize) + " " +
+                         model.path.origin.text());
+    return result;
+  };
+  EXPECT_EQ(models({{"--model", "digits=/mnt/models"}}), Lines{"digits /mnt/models 2 --model"});
+  EXPECT_EQ(models({{"--model", "other=/mnt/a=b"}, {"--model", "org/x=~/y"}}),
+            (Lines{"other /mnt/a=b 32 --model", "org/x /home/a/y 32 --model"}));
+  EXPECT_EQ(models({{"--model", "numbers=/n"}}), Lines{"numbers /n 32 --model"}); // an alias is not the model's name
+  EXPECT_EQ(models({}, {"VX_SERVER__MODEL=a=/mnt/a,b=/mnt/b.vxm,digits"}),
+            (Lines{"a /mnt/a 32 VX_SERVER__MODEL", "b /mnt/b.vxm 32 VX_SERVER__MODEL",
+                   "digits " + at("m/digits.vxm") + " 2 " + at("config.toml") + ":3:8"}));
+  EXPECT_EQ(models({{"--model", "/x/a=b.vxm"}}).size(), 1u); // a path, whose name is none
+  EXPECT_EQ(models({{"--model", "digits="}}), Lines{"--model: error: want a path, got ''"});
+  EXPECT_EQ(models({{"--model", "=/mnt"}}),
+            Lines{"--model: error: want a name of letters, digits and ._:/+@- without '..', got ''"});
+  EXPECT_EQ(models({{"--model", "a b=/mnt"}}),
+            Lines{"--model: error: want a name of letters, digits and ._:/+@- without '..', got 'a b'"});
+  EXPECT_EQ(models({{"--model", "a=/x"}, {"--model", "a=/y"}}),
+            Lines{"--model: error: [server.model] 'a' is given twice, first at --model"});
+}
+
+// A service's keys are used where nothing else names a file, and only where they are there.
+TEST_F(ConfigurationTest, credentials) {
+  const std::string variable = "CREDENTIALS_DIRECTORY=" + folder.string();
+  EXPECT_EQ(*read("", {}, {variable}).configuration->server.apiKeysFile, "");
+  put(at("keys"), "x");
+  const Configuration found = *read("", {}, {variable}).configuration;
+  EXPECT_EQ(*found.server.apiKeysFile, at("keys"));
+  EXPECT_EQ(found.server.apiKeysFile.origin.text(), "CREDENTIALS_DIRECTORY");
+  EXPECT_EQ(*read("[vx.server]\napi_keys_file = \"/k\"\n", {}, {variable}).configuration->server.apiKeysFile, "/k");
+  EXPECT_EQ(*read("", {}, {variable, "VX_SERVER__API_KEYS_FILE=/e"}).configuration->server.apiKeysFile, "/e");
+  EXPECT_EQ(*read("", {}, {"CREDENTIALS_DIRECTORY=."}).configuration->server.apiKeysFile, "");
+}
+
+TEST_F(ConfigurationTest, adminPort) {
+  const Configuration configuration = *read("").configuration;
+  EXPECT_FALSE(configuration.server.hasAdminPort());
+  EXPECT_EQ(*configuration.server.drainDelayS, 5u);
+  EXPECT_TRUE(read("[vx.server]\nadmin_port = 9090\n").configuration->server.hasAdminPort());
+  EXPECT_EQ(
+      mistakes("[vx.server]\nadmin_port = 8080\n"),
+      Lines{"config.toml:2:14: error: [server] 'admin_port': expected another port than 'port', got 8080 for both"});
+  EXPECT_EQ(mistakes("[vx.server]\nadmin_host = \"0.0.0.0\"\nadmin_port = 9\n"),
+            Lines{"config.toml:2:14: error: [server] 'admin_host': others reach '0.0.0.0', and there are no keys: want "
+                  "'api_keys_file', or --no-auth"});
+  EXPECT_EQ(mistakes("[vx.server]\nadmin_host = \"0.0.0.0\"\nlog_format = \"xml\"\ndrain_delay_s = 3601\n"),
+            (Lines{"config.toml:3:14: error: [server] 'log_format': want text or json, got 'xml'",
+                   "config.toml:4:17: error: [server] 'drain_delay_s': want 0 to 3600, got 3601"}));
+}
+
 // What is printed reads as the same, with all values of the example but the folder's.
 TEST_F(ConfigurationTest, printed) {
   const ConfigurationReading first = read(contents(std::string(VX_SOURCE_FOLDER) + "/examples/serving/config.toml"));

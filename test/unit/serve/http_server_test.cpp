@@ -30,8 +30,8 @@ using vx::serve::HttpRequest;
 using vx::serve::HttpResponse;
 using vx::serve::ServiceError;
 
-// Echoes bodies; /hold waits until the test replies, /none is refused before its body, /drop is forgotten. x-api-key
-// says whose request it is.
+// Echoes bodies, /port says to which port a request came; /hold waits until the test replies, /none is refused before
+// its body, /drop is forgotten. x-api-key says whose request it is.
 class EchoHandler : public vx::serve::HttpHandler {
 public:
   void admit(HttpRequest &head) override {
@@ -43,6 +43,8 @@ public:
   void handle(std::shared_ptr<HttpExchange> exchange) override {
     if (exchange->request.path == "/drop")
       return;
+    if (exchange->request.path == "/port")
+      return exchange->reply({.body = exchange->request.isAdminPort ? "admin" : "main"});
     if (exchange->request.path != "/hold") {
       const std::string &body = exchange->request.body;
       return exchange->reply({.contentType = "text/plain", .body = body.empty() ? exchange->request.path : body});
@@ -463,6 +465,33 @@ TEST_F(HttpServerTest, drainsWhenWhatIsGoingOnIsDone) {
   handler.held.clear();
   EXPECT_THAT(busy.receive(), AllOf(HasSubstr("Connection: close"), EndsWith("done<end>")));
   EXPECT_TRUE(server->waitUntilIdle(5s));
+}
+
+// Requests of open and new connections are answered, and each answer is the connection's last.
+TEST_F(HttpServerTest, leaves) {
+  start();
+  const RawClient open(server->port());
+  open.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(open.receive("\r\n\r\n/a"), HasSubstr("Connection: keep-alive"));
+  server->leave();
+  open.send("GET /b HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(open.receive(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Connection: close"), EndsWith("/b<end>")));
+  EXPECT_THAT(ask("GET /c HTTP/1.1\r\nHost: x\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Connection: close"), EndsWith("/c<end>")));
+}
+
+TEST_F(HttpServerTest, marksRequestsToTheAdminPort) {
+  server = vx::serve::makeHttpServer({});
+  server->listen("127.0.0.1", 0);
+  EXPECT_EQ(server->adminPort(), 0u);
+  server->listen("127.0.0.1", 0, /*isAdmin=*/true);
+  server->start(handler);
+  ASSERT_NE(server->port(), server->adminPort());
+  const std::string request = "GET /port HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  EXPECT_THAT(RawClient(server->port()).ask(request), EndsWith("\r\n\r\nmain<end>"));
+  EXPECT_THAT(RawClient(server->adminPort()).ask(request), EndsWith("\r\n\r\nadmin<end>"));
+  server->drain();
+  EXPECT_TRUE(eventually([this] { return !RawClient(server->adminPort()).isConnected; }));
 }
 
 TEST_F(HttpServerTest, stopsAtOnce) {

@@ -125,16 +125,44 @@ TEST_F(RegistryTest, whatOthersMayWrite) {
   ASSERT_EQ(::chmod((models() / "a").c_str(), 0777), 0);
   ASSERT_EQ(::chmod((models() / "b/model.onnx").c_str(), 0666), 0);
   ASSERT_EQ(::chmod((models() / "c.onnx").c_str(), 0602), 0);
-  EXPECT_EQ(lines(scan()),
-            (Lines{"a: 'a': others may write it (mode 0777)", "b: 'model.onnx': others may write it (mode 0666)",
-                   "c: 'c.onnx': others may write it (mode 0602)"}));
+  const std::string advice = ": chmod o-w it, or mount its volume read-only";
+  EXPECT_EQ(lines(scan()), (Lines{"a: 'a': others may write it (mode 0777)" + advice,
+                                  "b: 'model.onnx': others may write it (mode 0666)" + advice,
+                                  "c: 'c.onnx': others may write it (mode 0602)" + advice}));
   ASSERT_EQ(::chmod(models().c_str(), 01777), 0);
   EXPECT_EQ(lines(scan()), Lines{});
-  EXPECT_EQ(scan().refusal(), "'" + models().string() + "': others may write it (mode 1777)");
+  EXPECT_EQ(scan().refusal(), "'" + models().string() + "': others may write it (mode 1777)" + advice);
   EXPECT_EQ(ModelRegistry::read(at("none")).refusal(),
             "'" + at("none") + "' cannot be opened: No such file or directory");
   put(at("file"), "x");
   EXPECT_EQ(ModelRegistry::read(at("file")).refusal(), "'" + at("file") + "' is a regular file, want a folder");
+}
+
+// A volume with one module is that model, by the volume's name; in a folder of models it is one of "org/name".
+TEST_F(RegistryTest, foldersWithOneModule) {
+  file("volume/net.vxm", "VXMODULE");
+  file("volume/lost+found/kept");
+  file("volume/..data/net.vxm", "VXMODULE");
+  file("two/a.vxm", "VXMODULE");
+  file("two/b.vxm", "VXMODULE");
+  file("both/net.vxm", "VXMODULE");
+  file("both/net.onnx");
+  file("damaged/net.vxm", "text");
+  file("unread/net.vxm", "VXMODULE");
+  file("unread/lost+found/kept");
+  ASSERT_EQ(::chmod((models() / "unread/lost+found").c_str(), 0777), 0); // which would be refused
+  const auto look = [&](const char *name) {
+    const ModelPlace place = lookAtModel((models() / name).string());
+    return std::string(modelKindName(place.kind)) + " " + place.name + " " +
+           std::filesystem::path(place.path).filename().string() + " " + place.refusal;
+  };
+  EXPECT_EQ(look("volume"), "module volume net.vxm ");
+  EXPECT_EQ(look("two"), "folder two two expected one .vxm file in the folder, got 'a.vxm', 'b.vxm': name the file");
+  EXPECT_EQ(look("both"), "folder both both ");
+  EXPECT_EQ(look("damaged"), "module damaged net.vxm is no module: it does not begin with VXMODULE");
+  EXPECT_EQ(look("unread"), "module unread net.vxm ");
+  EXPECT_EQ(lines(scan()).at(0), "both folder");
+  EXPECT_EQ(meant(scan(), "volume/net"), "volume/net");
 }
 
 TEST_F(RegistryTest, names) {

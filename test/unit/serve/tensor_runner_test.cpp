@@ -16,6 +16,7 @@ using testing::HasSubstr;
 struct Source : InstanceSource {
   explicit Source(const vx::Module &module) : instance(module, {.device = "cpu", .threads = 1}) {}
   vx::Instance current() const override { return instance; }
+  std::string deviceName() const override { return "cpu:0"; }
   std::optional<vx::Instance> replace(const vx::Instance &, const std::string &) override { return std::nullopt; }
   const vx::Instance instance;
 };

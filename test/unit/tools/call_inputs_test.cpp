@@ -74,19 +74,19 @@ TEST_F(CallInputs, valuesThatTheGraphAllows) {
 
 TEST_F(CallInputs, badTexts) {
   EXPECT_EQ(errorOf({"picture=f32[1]:ones"}), "2 unknown input 'picture', the inputs are 'image', 'past'");
-  EXPECT_EQ(errorOf({"image"}), "2 --input wants NAME=VALUE, got 'image'");
-  EXPECT_EQ(errorOf({"image=f32"}), "2 input 'image': want @FILE or TYPE[DIMS]:random|zeros|ones, got 'f32'");
+  EXPECT_EQ(errorOf({"image"}), "2 --input: expected NAME=VALUE, got 'image'");
+  EXPECT_EQ(errorOf({"image=f32"}), "2 input 'image': expected @FILE or TYPE[DIMS]:random|zeros|ones, got 'f32'");
   EXPECT_EQ(errorOf({"image=f99[1]:ones"}), "2 input 'image': unknown element type 'f99'");
-  EXPECT_EQ(errorOf({"image=f32[x]:ones"}), "2 input 'image': want a size of 0 or more, got 'x'");
-  EXPECT_EQ(errorOf({"image=f32[1]:twos"}), "2 input 'image': want random, zeros or ones, got 'twos'");
+  EXPECT_EQ(errorOf({"image=f32[x]:ones"}), "2 input 'image': expected a size of 0 or more, got 'x'");
+  EXPECT_EQ(errorOf({"image=f32[1]:twos"}), "2 input 'image': expected random, zeros or ones, got 'twos'");
   EXPECT_EQ(errorOf({"image=f32[1]:ones", "image=f32[1]:ones"}), "2 input 'image' is given twice");
-  EXPECT_EQ(errorOf({"image=@a.txt"}), "2 input 'image': want a file that ends with .npy or .pb, got 'a.txt'");
+  EXPECT_EQ(errorOf({"image=@a.txt"}), "2 input 'image': expected a file that ends with .npy or .pb, got 'a.txt'");
   EXPECT_EQ(errorOf({"image=@none.npy"}), "3 cannot open 'none.npy': No such file or directory");
   EXPECT_EQ(errorOf({"image=f32[4611686018427387904,16]:ones"}),
             "2 input 'image': f32[4611686018427387904,16] is negative or too large");
   EXPECT_EQ(errorOf({}, {{"depth", 1}}), "2 unknown dimension 'depth', the dimensions are 'batch', 'past'");
-  EXPECT_EQ(errorOf({}, {{"batch", 2}}), "2 --dim batch: want a size from 3 to 64, got 2");
-  EXPECT_EQ(errorOf({}, {{"batch", 6}}), "2 --dim batch: want a multiple of 4, got 6");
+  EXPECT_EQ(errorOf({}, {{"batch", 2}}), "2 --dim batch: expected a size from 3 to 64, got 2");
+  EXPECT_EQ(errorOf({}, {{"batch", 6}}), "2 --dim batch: expected a multiple of 4, got 6");
 }
 
 TEST(Dims, expressions) {

@@ -67,7 +67,7 @@ TEST(Npy, badFiles) {
   EXPECT_EQ(errorOf({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 9, 0}), "x.npy: truncated .npy header: want 9 bytes, got 0");
   EXPECT_EQ(errorOf({0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 9, 0}), "x.npy: truncated .npy header");
   EXPECT_EQ(errorOf(npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", {0, 0, 0})),
-            "x.npy: f32[2] wants 8 bytes of data, got 3");
+            "x.npy: expected 8 bytes of data for f32[2], got 3");
   EXPECT_EQ(errorOf(npyFile("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", {})),
             "x.npy: .npy element type 'c8' is not supported");
   EXPECT_EQ(errorOf(npyFile("{'descr': '|O', 'fortran_order': False, 'shape': (), }", {})),

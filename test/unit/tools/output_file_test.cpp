@@ -100,10 +100,10 @@ TEST_F(OutputFile, otherKinds) {
     return std::string("no error");
   };
   EXPECT_EQ(usageErrorOf(folder.string()),
-            fmt::format("cannot write '{}': want a name for a file, got a folder", folder.string()));
+            fmt::format("cannot write '{}': expected a name for a file, got a folder", folder.string()));
   const std::string pipe = (folder / "pipe").string();
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(usageErrorOf(pipe), fmt::format("cannot write '{}': want a name for a file, got a pipe", pipe));
+  EXPECT_EQ(usageErrorOf(pipe), fmt::format("cannot write '{}': expected a name for a file, got a pipe", pipe));
 }
 
 TEST_F(OutputFile, fullDevice) {

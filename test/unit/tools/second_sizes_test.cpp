@@ -70,6 +70,23 @@ protected:
     declare(*graph.add_input(), name, dims);
   }
 
+  // The result of Neg, reshaped to `dims`.
+  void addReshape(const std::vector<int64_t> &dims) {
+    onnx::GraphProto &graph = *model.mutable_graph();
+    graph.mutable_node(0)->set_output(0, "h");
+    onnx::TensorProto &shape = *graph.add_initializer();
+    shape.set_name("shape");
+    shape.set_data_type(onnx::TensorProto::INT64);
+    shape.add_dims(static_cast<int64_t>(dims.size()));
+    for (int64_t dim : dims)
+      shape.add_int64_data(dim);
+    onnx::NodeProto &node = *graph.add_node();
+    node.set_op_type("Reshape");
+    node.add_input("h");
+    node.add_input("shape");
+    node.add_output("y");
+  }
+
   CaseFolder writeCase() {
     const CaseFolder made{"case", folder.string()};
     onnx::GraphProto &graph = *model.mutable_graph();
@@ -136,6 +153,46 @@ TEST_F(SecondSizesTest, ComparesAtOtherSizes) {
   const TargetOutcome fixed = run(Mode::Static);
   EXPECT_EQ(outcomeName(fixed.outcome), "passed") << fixed.message;
   EXPECT_EQ(fixed.second.result, SecondSizesResult::Untried);
+  EXPECT_EQ(fixed.second.comparedOwn, 1u);
+}
+
+TEST_F(SecondSizesTest, SeesAWrongElementAtTheSizesOfTheFiles) {
+  addInput("x", {2, 3});
+  evaluate = [](const auto &inputs, auto &outputs, std::string &refusal) {
+    negate(inputs, outputs, refusal);
+    Tensor &y = outputs.at("y").tensors.front();
+    if (y.dims == std::vector<int64_t>{2, 3})
+      setElement(y, 5, -6.001); // less than a file may differ by
+    return true;
+  };
+  for (Mode mode : {Mode::Static, Mode::Dynamic, Mode::Symbolic}) {
+    const TargetOutcome outcome = run(mode);
+    EXPECT_EQ(outcomeName(outcome.outcome), "wrong");
+    EXPECT_TRUE(outcome.message.starts_with(
+        "beside the reference evaluator: output 'y': 1 of 6 elements differ, the first at [1,2]: got -6, want -6.001"))
+        << outcome.message;
+  }
+}
+
+TEST_F(SecondSizesTest, SeesACallOfTheFilesThatHadToBeRefused) {
+  addInput("x", {2, 3});
+  evaluate = [](const auto &, auto &, std::string &refusal) {
+    refusal = "wants more";
+    return false;
+  };
+  EXPECT_EQ(run(Mode::Static).message, "the call is done, and the reference evaluator refuses it: wants more");
+}
+
+// The planted evaluator computes what the module refuses: a Reshape to six elements.
+TEST_F(SecondSizesTest, SeesSecondSizesThatTheModuleAloneRefuses) {
+  addInput("x", {2, 3});
+  addReshape({2, 3});
+  const TargetOutcome outcome = run();
+  EXPECT_EQ(outcomeName(outcome.outcome), "run_failure");
+  EXPECT_TRUE(
+      outcome.message.starts_with("at the second sizes x_0=3, x_1=4: the reference evaluator computes the call, "
+                                  "and the module refuses it: "))
+      << outcome.message;
 }
 
 TEST_F(SecondSizesTest, SeesAWrongElementAtTheSecondSizes) {

@@ -37,7 +37,7 @@ TEST(TensorFile, strings) {
   EXPECT_EQ(back.tensors[0].strings, value.tensors[0].strings);
   EXPECT_EQ(elementText(back.tensors[0], 0), "\"a\\\"\\n\"");
   EXPECT_EQ(elementText(back.tensors[0], 1), "\"\\u0000ä\"");
-  EXPECT_EQ(protoError({0x08, 2, 0x10, 8, 0x32, 1, 'a'}), "x.pb: tensor '' of string[2] wants 2 strings, got 1");
+  EXPECT_EQ(protoError({0x08, 2, 0x10, 8, 0x32, 1, 'a'}), "x.pb: expected 2 strings for tensor '' of string[2], got 1");
 }
 
 TEST(TensorFile, sequencesAndOptionals) {
@@ -75,7 +75,7 @@ TEST(TensorFile, badFiles) {
   EXPECT_EQ(protoError({0xff, 0xff}, VX_SEQUENCE), "x.pb: not a SequenceProto of ONNX");
   EXPECT_EQ(protoError({}), "x.pb: tensor '' has the element type 0, which is not supported");
   EXPECT_EQ(protoError({0x10, 14}), "x.pb: tensor '' has the element type 14, which is not supported");
-  EXPECT_EQ(protoError({0x08, 2, 0x10, 1}), "x.pb: tensor '' of f32[2] wants 8 bytes of data, got 0");
+  EXPECT_EQ(protoError({0x08, 2, 0x10, 1}), "x.pb: expected 8 bytes of data for tensor '' of f32[2], got 0");
   EXPECT_EQ(protoError({0x08, 2, 0x10, 1, 0x70, 1}),
             "x.pb: tensor '' has its data in another file, which is not supported here");
   EXPECT_EQ(protoError({0x10, 1, 0x1a, 0}), "x.pb: tensor '' is a segment, which is not supported");
@@ -83,9 +83,9 @@ TEST(TensorFile, badFiles) {
   EXPECT_EQ(protoError({0x0a, 1, 's', 0x10, 2}, VX_SEQUENCE),
             "x.pb: sequence 's' has elements of kind 2, supported are tensors");
   EXPECT_EQ(protoError({0x0a, 1, 'o', 0x10, 2}, VX_OPTIONAL),
-            "x.pb: optional 'o' has an element of kind 2, want a tensor");
+            "x.pb: optional 'o' has an element of kind 2, expected a tensor");
   EXPECT_EQ(protoError({0x0a, 1, 'o', 0x10, 1}, VX_OPTIONAL_SEQUENCE),
-            "x.pb: optional 'o' has an element of kind 1, want a sequence");
+            "x.pb: optional 'o' has an element of kind 1, expected a sequence");
   EXPECT_EQ(protoError({0xff, 0xff}, VX_OPTIONAL), "x.pb: not a OptionalProto of ONNX");
   EXPECT_EQ(protoError({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x10, 1}),
             "x.pb: tensor '' of f32[-1] has a negative or too large size");

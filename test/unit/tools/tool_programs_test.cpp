@@ -95,7 +95,7 @@ TEST_F(ToolPrograms, stringsArePrintedAndGoToFiles) {
   const Outcome read = vxRun("strings.vxm --device=cpu --input x=@y.pb --print");
   EXPECT_EQ(read.out, made.out) << read.err;
   expectError(vxRun("strings.vxm --device=cpu --dim n=3 --output y=@y.npy"), 2,
-              "vx-run: error: string[3] cannot be written as .npy, want a .pb file", "y: string[3]\n");
+              "vx-run: error: string[3] cannot be written as .npy, expected a .pb file", "y: string[3]\n");
   EXPECT_EQ(vxInfo("strings.vxm").code, 0);
 }
 
@@ -152,15 +152,15 @@ TEST_F(ToolPrograms, commandLineErrors) {
   expectError(vxRun("affine.vxm --frobnicate=3"), 2, "vx-run: error: unknown flag '--frobnicate'; see --help");
   expectError(vxRun("affine.vxm -frobnicate 3"), 2, "vx-run: error: unknown flag '--frobnicate'; see --help");
   expectError(vxRun("affine.vxm more"), 2, "vx-run: error: unexpected argument 'more'; see --help");
-  expectError(vxRun(""), 2, "vx-run: error: want a module file; see --help");
+  expectError(vxRun(""), 2, "vx-run: error: expected a module file; see --help");
   expectError(vxRun("affine.vxm --json"), 2,
               "vx-run: error: --json goes with --list-devices; for a run use --report=json");
   expectError(vxRun("affine.vxm --profile"), 2, "vx-run: error: --profile goes with --report");
   expectError(vxRun("affine.vxm --input z=i32[1]:ones"), 2, "vx-run: error: unknown input 'z', the inputs are 'x'");
   expectError(vxRun("affine.vxm --output z=@z.npy"), 2, "vx-run: error: unknown output 'z', the outputs are 'y'");
-  expectError(vxRun("affine.vxm --output y=z.npy"), 2, "vx-run: error: output 'y': want @FILE, got 'z.npy'");
+  expectError(vxRun("affine.vxm --output y=z.npy"), 2, "vx-run: error: output 'y': expected @FILE, got 'z.npy'");
   expectError(vxRun("affine.vxm --output y=@z.txt"), 2,
-              "vx-run: error: output 'y': want a file that ends with .npy or .pb, got 'z.txt'");
+              "vx-run: error: output 'y': expected a file that ends with .npy or .pb, got 'z.txt'");
   expectError(vxRun("affine.vxm --function other"), 2,
               "vx-run: error: unknown function 'other', the module has 'main'");
   EXPECT_EQ(vxRun("affine.vxm --device=abacus").code, 2);
@@ -224,10 +224,10 @@ TEST_F(ToolPrograms, sequencesAndOptionalsWantTheirOwnFiles) {
   writeFile("list.pb", {0x10, 1}); // a sequence of no tensor
   EXPECT_EQ(vxRun(call + "--output maybe=@maybe.pb").code, 0);
   expectError(vxRun(call + "--output maybe=@maybe.npy"), 2,
-              "vx-run: error: output 'maybe' is an optional without a value: want a .pb file, got 'maybe.npy'",
+              "vx-run: error: output 'maybe' is an optional without a value: expected a .pb file, got 'maybe.npy'",
               "maybe: optional of 0 i32 tensors\n");
   expectError(vxRun("none.vxm --device=cpu --input list=@list.npy"), 2,
-              "vx-run: error: input 'list' is a sequence: want a .pb file, got 'list.npy'");
+              "vx-run: error: input 'list' is a sequence: expected a .pb file, got 'list.npy'");
 }
 
 // main(list: sequence of i32) -> none, some: optional sequences
@@ -249,7 +249,7 @@ TEST_F(ToolPrograms, optionalSequences) {
   EXPECT_NE(outcome.out.find("none: optional sequence of i32, none\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("some: optional sequence of 0 i32 tensors\n"), std::string::npos) << outcome.out;
   expectError(vxRun(call + "--output none=@none.npy"), 2,
-              "vx-run: error: output 'none' is a sequence: want a .pb file, got 'none.npy'");
+              "vx-run: error: output 'none' is a sequence: expected a .pb file, got 'none.npy'");
 }
 
 TEST_F(ToolPrograms, modulesWithoutFunctions) {

@@ -270,7 +270,7 @@ TEST(Checkpoint, namesThatCannotBeWritten) {
             "io: cannot write '/nowhere/x.safetensors': No such file or directory");
   const std::string folder = freshFolder("folder");
   EXPECT_EQ(errorOf([&] { session.save(folder); }),
-            "io: cannot write '" + folder + "': want a name for a file, got a folder");
+            "io: cannot write '" + folder + "': expected a name for a file, got a folder");
   Session odd(writeTrainingModule(
                   "odd.vxm", [](ModuleBuilder &b) { b.addVariable("cache", vx::format::ElementType::I4, {4}, 2); }),
               cpu());

@@ -2,6 +2,7 @@
 #include "vx/train/session.hpp"
 
 #include "errors.h"
+#include "inference_form.h"
 #include "onnx_skeleton.h"
 #include "skeleton_bytes.h"
 #include "training_module.h"
@@ -53,7 +54,7 @@ Written write(const OnnxSkeleton &skeleton, const std::string &location) {
   auto into = [](std::string &text) {
     return [&text](std::span<const uint8_t> bytes) { text.append(bytes.begin(), bytes.end()); };
   };
-  skeleton.writeModel(location, elements, into(written.model), written.error);
+  skeleton.writeModel(location, ExportForm::training, elements, into(written.model), written.error);
   skeleton.writeWeights(elements, into(written.weights));
   return written;
 }
@@ -158,7 +159,8 @@ TEST(OnnxSkeleton, largerThanAFileMayBe) {
         skeletonBytes(std::vector<vx_skeleton_piece>(count, {VX_PIECE_CONSTANT, 0, many.size()}), {}, "");
     ASSERT_TRUE(skeleton.parse(bytes, {}, large, error)) << error;
     uint64_t size = 0;
-    const bool isGood = skeleton.writeModel("", {}, [&](std::span<const uint8_t> part) { size += part.size(); }, error);
+    const bool isGood = skeleton.writeModel(
+        "", ExportForm::training, {}, [&](std::span<const uint8_t> part) { size += part.size(); }, error);
     EXPECT_EQ(isGood, count == 2047);
     EXPECT_EQ(error, isGood ? ""
                             : "the model has more than 2147483647 bytes, which no ONNX file may have; want its weights "
@@ -171,12 +173,12 @@ TEST(Export, writesTheVariables) {
   Session session(exportingModule("export.vxm", false), {.device = "cpu", .seed = 3});
   EXPECT_TRUE(session.exports_onnx());
   const std::string path = scratchPath("export.onnx"), before = elementsOf(session);
-  session.export_onnx(path);
+  session.export_onnx(path, ExportForm::training);
   EXPECT_EQ(textOf(path), "\x32<" + before + ">");
   EXPECT_FALSE(fs::exists(path + ".data"));
   // As they are now, onto what was there.
   session.write_variable("w0", vx::Value::tensor<float>({3, 4}, std::vector<float>(12, 1.5f)));
-  session.export_onnx(path);
+  session.export_onnx(path, ExportForm::training);
   EXPECT_EQ(textOf(path), "\x32<" + elementsOf(session) + ">");
   EXPECT_NE(elementsOf(session), before);
 }
@@ -184,7 +186,7 @@ TEST(Export, writesTheVariables) {
 TEST(Export, weightsBeside) {
   Session session(exportingModule("beside.vxm", true), {.device = "cpu", .seed = 3});
   const std::string path = scratchPath("beside.onnx");
-  session.export_onnx(path);
+  session.export_onnx(path, ExportForm::training);
   EXPECT_EQ(textOf(path), "<>beside.onnx.data");
   EXPECT_EQ(textOf(path + ".data"), elementsOf(session));
   // Where one of the two cannot have its name, the other one stays what it was.
@@ -192,8 +194,8 @@ TEST(Export, weightsBeside) {
   const std::string old = textOf(path + ".data");
   fs::remove(path);
   fs::create_directory(path);
-  EXPECT_EQ(errorOf([&] { session.export_onnx(path); }),
-            "io: cannot write '" + path + "': want a name for a file, got a folder");
+  EXPECT_EQ(errorOf([&] { session.export_onnx(path, ExportForm::training); }),
+            "io: cannot write '" + path + "': expected a name for a file, got a folder");
   EXPECT_EQ(textOf(path + ".data"), old);
   fs::remove(path);
 }
@@ -205,6 +207,10 @@ TEST(Export, refuses) {
       errorOf([&] { plain.export_onnx(scratchPath("x.onnx")); }),
       "argument: the module has no ONNX model to export: want one that vx-compile --train has made of an ONNX file, "
       "without --export=none");
+  // A part that is no model can only be exported as it is.
+  Session strange(exportingModule("strange.vxm", false), {.device = "cpu"});
+  EXPECT_EQ(errorOf([&] { strange.export_onnx(scratchPath("x.onnx")); }),
+            "data: asset 'model.onnx' of the module: the skeleton is of no ONNX model");
   // A skeleton that says what is not so.
   const std::string wrong =
       exportingModule("wrong.vxm", false, [](ModuleBuilder &builder) { --builder.module.assets[0]->size; });
@@ -239,7 +245,10 @@ TEST(Export, noSpaceLeft) {
       const rlimit limit{20, 20};
       setrlimit(RLIMIT_FSIZE, &limit);
       const std::string file = hasWeights ? path + ".data" : path;
-      _exit(errorOf([&] { session.export_onnx(path); }) == "io: cannot write '" + file + "': File too large" ? 0 : 1);
+      _exit(errorOf([&] { session.export_onnx(path, ExportForm::training); }) ==
+                    "io: cannot write '" + file + "': File too large"
+                ? 0
+                : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
@@ -248,6 +257,113 @@ TEST(Export, noSpaceLeft) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
   }
   Session session(exportingModule("export.vxm", false), {.device = "cpu"});
-  EXPECT_EQ(errorOf([&] { session.export_onnx("/nowhere/m.onnx"); }),
+  EXPECT_EQ(errorOf([&] { session.export_onnx("/nowhere/m.onnx", ExportForm::training); }),
             "io: cannot write '/nowhere/m.onnx': No such file or directory");
+}
+
+namespace {
+
+std::string varint(uint64_t value) {
+  std::string text;
+  for (; value >= 0x80; value >>= 7)
+    text += static_cast<char>((value & 0x7f) | 0x80);
+  return text + static_cast<char>(value);
+}
+std::string field(uint64_t number, const std::string &payload) {
+  return varint(number << 3 | 2) + varint(payload.size()) + payload;
+}
+std::string node(const std::string &op, const std::vector<std::string> &inputs, const std::vector<std::string> &outputs,
+                 const std::string &more = "") {
+  std::string text;
+  for (const std::string &input : inputs)
+    text += field(1, input);
+  for (const std::string &output : outputs)
+    text += field(2, output);
+  return field(1, text + field(4, op) + more);
+}
+std::string tensor(const std::string &name) { return field(5, field(8, name)); }
+std::string result(const std::string &name) { return field(12, field(1, name)); }
+std::string identity(const std::string &from, const std::string &to) {
+  return field(1, field(1, from) + field(2, to) + field(3, to + "/Identity") + field(4, "Identity"));
+}
+std::string flag(const std::string &name, char value) { return field(5, field(1, name) + "\x18" + value); }
+
+// The bytes of a model with this graph, or with others beside it, in the form that infers.
+std::string infer(const std::string &graph, const std::string &functions = "") {
+  const std::string text = field(7, graph) + functions;
+  ModelBytes bytes;
+  // In pieces, as a skeleton has them.
+  for (size_t i = 0; i < text.size(); i += 7)
+    bytes.add(text.substr(i, 7));
+  std::string error, made;
+  if (!toInferenceForm(bytes, error))
+    return error;
+  for (const Segment &segment : bytes.segments())
+    made.append(reinterpret_cast<const char *>(segment.data), segment.size);
+  return made;
+}
+
+} // namespace
+
+TEST(InferenceForm, dropoutsGo) {
+  // Values that only they have read go with them, and values of other readers stay.
+  EXPECT_EQ(infer(node("Relu", {"x"}, {"a"}) + node("Dropout", {"a", "ratio", "on"}, {"b", "mask"}) +
+                  node("Dropout", {"b", "half"}, {"c"}) + node("Constant", {}, {"on"}) +
+                  node("Add", {"c", "half"}, {"y"}) + tensor("ratio") + tensor("half") + result("y") +
+                  field(13, field(1, "b")) + field(13, field(1, "a"))),
+            field(7, node("Relu", {"x"}, {"a"}) + node("Add", {"a", "half"}, {"y"}) + tensor("half") + result("y") +
+                         field(13, field(1, "a"))));
+  // A result keeps its name, also where others read it.
+  EXPECT_EQ(infer(node("Dropout", {"x"}, {"y"}) + node("Relu", {"y"}, {"z"}) + result("y") + result("z")),
+            field(7, identity("x", "y") + node("Relu", {"x"}, {"z"}) + result("y") + result("z")));
+  // One whose mask is read has to stay.
+  EXPECT_EQ(infer(node("Dropout", {"x", "r", "on"}, {"y", "mask"}) + tensor("r") + tensor("on") + result("mask")),
+            field(7, node("Dropout", {"x", "r"}, {"y", "mask"}) + tensor("r") + result("mask")));
+  const std::string inferring = node("Dropout", {"x", "r"}, {"y", "mask"}) + tensor("r") + result("mask");
+  EXPECT_EQ(infer(inferring), field(7, inferring));
+  // In branches, which read values from outside, and in functions.
+  const auto branch = [](const std::string &graph) { return field(5, field(1, "then_branch") + field(6, graph)); };
+  EXPECT_EQ(
+      infer(node("Dropout", {"x"}, {"a"}) +
+            node("If", {"c"}, {"y"}, branch(node("Dropout", {"a"}, {"b"}) + node("Neg", {"b"}, {"t"}) + result("t"))) +
+            result("y")),
+      field(7, node("If", {"c"}, {"y"}, branch(node("Neg", {"x"}, {"t"}) + result("t"))) + result("y")));
+  const auto function = [](const std::string &nodes) { return field(25, field(4, "x") + field(5, "y") + nodes); };
+  const auto inFunction = [](const std::string &made) { return "\x3a" + made.substr(1); }; // a node is field 7 there
+  EXPECT_EQ(
+      infer(result("y"), function(inFunction(node("Dropout", {"x"}, {"a"})) + inFunction(node("Abs", {"a"}, {"y"})))),
+      field(7, result("y")) + function(inFunction(node("Abs", {"x"}, {"y"}))));
+  // Those of other domains are not ONNX's.
+  const std::string others = node("Dropout", {"x"}, {"a"}, field(7, "mine")) + node("Abs", {"a"}, {"y"}) + result("y");
+  EXPECT_EQ(infer(others), field(7, others));
+}
+
+TEST(InferenceForm, batchNormsUseTheirStatistics) {
+  const std::vector<std::string> inputs = {"x", "s", "b", "m", "v"};
+  const std::string plain = node("BatchNormalization", inputs, {"y"}, flag("training_mode", 0)) + result("y");
+  EXPECT_EQ(infer(plain), field(7, plain));
+  EXPECT_EQ(infer(node("BatchNormalization", inputs, {"y", "m2", "v2"}, flag("spatial", 1) + flag("training_mode", 1)) +
+                  node("Neg", {"v2"}, {"z"}) + result("y") + result("m2") + result("z")),
+            field(7, node("BatchNormalization", inputs, {"y"}, flag("spatial", 1)) + identity("m", "m2") +
+                         node("Neg", {"v"}, {"z"}) + result("y") + result("m2") + result("z")));
+  // Before version 14 the number of outputs says that it trains.
+  EXPECT_EQ(infer(node("BatchNormalization", inputs, {"y", "m2", "v2", "m3", "v3"}) + result("y")),
+            field(7, node("BatchNormalization", inputs, {"y"}) + result("y")));
+}
+
+TEST(InferenceForm, refusesWhatIsNoModel) {
+  const std::string reason = "the skeleton is of no ONNX model";
+  EXPECT_EQ(infer(node("Dropout", {"a"}, {"b"}) + node("Dropout", {"b"}, {"a"})), reason);
+  EXPECT_EQ(infer(node("Dropout", {"a"}, {"a"})), reason);
+  EXPECT_EQ(infer(node("Dropout", {"a"}, {"b"}) + node("Dropout", {"c"}, {"b"})), reason);
+  EXPECT_EQ(infer("\x0a\x7f"), reason);
+  EXPECT_EQ(infer("\x0b"), reason);
+  // Graphs in graphs, deeper than a reader of protobuf goes.
+  std::string deep = result("y");
+  for (int i = 0; i < 64; ++i)
+    deep = field(1, field(5, field(6, deep)));
+  EXPECT_EQ(infer(deep), field(7, deep));
+  EXPECT_EQ(infer(field(1, field(5, field(6, deep)))), reason);
+  // An empty graph is one.
+  EXPECT_EQ(infer(""), field(7, ""));
 }

@@ -117,38 +117,41 @@ TEST_F(VxTrain, summaries) {
 }
 
 TEST_F(VxTrain, commandLineErrors) {
-  expectError("", 2, "want a module file; see --help");
-  expectError("m.vxm", 2, "want --data DIR, --export F or --summary; see --help");
-  expectError("m.vxm --data data --epochs 0", 2, "--epochs: want a number from 1 to 1000000000, got '0'");
-  expectError("m.vxm --data data --batch-size none", 2, "--batch-size: want a number from 1 to 2147483647, got 'none'");
-  expectError("m.vxm --data data --accumulate 0", 2, "--accumulate: want a number from 1 to 2147483647, got '0'");
-  expectError("m.vxm --data data --lr -1", 2, "--lr: want a number of 0 or more, got '-1'");
+  expectError("", 2, "expected a module file; see --help");
+  expectError("m.vxm", 2, "expected --data DIR, --export F, --save-module F or --summary; see --help");
+  expectError("m.vxm --data data --epochs 0", 2, "--epochs: expected a number from 1 to 1000000000, got '0'");
+  expectError("m.vxm --data data --batch-size none", 2,
+              "--batch-size: expected a number from 1 to 2147483647, got 'none'");
+  expectError("m.vxm --data data --accumulate 0", 2, "--accumulate: expected a number from 1 to 2147483647, got '0'");
+  expectError("m.vxm --data data --lr -1", 2, "--lr: expected a number of 0 or more, got '-1'");
   const std::string saved = usual + "--save s ";
   expectError(saved + "--loss=mse", 2, "--loss is for a model; 'm.vxm' is a module, which is compiled");
-  expectError("m.onnx --data data --clip-norm 0", 2, "--clip-norm: want a number above 0, got 0");
+  expectError("m.onnx --data data --clip-norm 0", 2, "--clip-norm: expected a number above 0, got 0");
   expectError(
       saved + "--schedule=linear", 2,
-      "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
+      "--schedule: expected constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
       "'linear'");
   expectError(
       saved + "--schedule=constant:1", 2,
-      "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
+      "--schedule: expected constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
       "'constant:1'");
-  expectError(saved + "--schedule=cosine:", 2, "--schedule: want cosine[:END], got 'cosine:'");
-  expectError(saved + "--schedule=cosine:x", 2, "--schedule cosine: want cosine[:END], got 'x'");
-  expectError(saved + "--schedule=step", 2, "--schedule step: want step:EPOCHS[,FACTOR], got ''");
+  expectError(saved + "--schedule=cosine:", 2, "--schedule: expected cosine[:END], got 'cosine:'");
+  expectError(saved + "--schedule=cosine:x", 2, "--schedule cosine: expected cosine[:END], got 'x'");
+  expectError(saved + "--schedule=step", 2, "--schedule step: expected step:EPOCHS[,FACTOR], got ''");
   expectError(saved + "--schedule=step:1.5", 2,
-              "--schedule step: want a whole number of epochs of 1 or more, got '1.5'");
-  expectError(saved + "--schedule=exponential:1,2", 2, "--schedule exponential: want exponential:FACTOR, got '1,2'");
+              "--schedule step: expected a whole number of epochs of 1 or more, got '1.5'");
+  expectError(saved + "--schedule=exponential:1,2", 2,
+              "--schedule exponential: expected exponential:FACTOR, got '1,2'");
   expectError(saved + "--schedule=one-cycle:2", 2, "schedule one_cycle: want a part between 0 and 1, got 2");
-  expectError(saved + "--early-stop=soon", 2, "--early-stop: want EPOCHS[,LEAST], got 'soon'");
-  expectError(saved + "--early-stop=0.5", 2, "--early-stop: want a whole number of epochs of 1 or more, got '0.5'");
-  expectError(saved + "--checkpoint=run,often", 2, "--checkpoint: want DIR[,EPOCHS], got 'run,often'");
-  expectError(saved + "--validation=1.5", 2, "--validation: want a part between 0 and 1, or a folder, got '1.5'");
+  expectError(saved + "--early-stop=soon", 2, "--early-stop: expected EPOCHS[,LEAST], got 'soon'");
+  expectError(saved + "--early-stop=0.5", 2, "--early-stop: expected a whole number of epochs of 1 or more, got '0.5'");
+  expectError(saved + "--checkpoint=run,often", 2, "--checkpoint: expected DIR[,EPOCHS], got 'run,often'");
+  expectError(saved + "--validation=1.5", 2, "--validation: expected a part between 0 and 1, or a folder, got '1.5'");
   expectError("m.vxm --data data --save m.vxm", 2,
-              "the checkpoint 'm.vxm' is the same file as the module 'm.vxm', want another name for it");
-  expectError(usual + "--save data/x.npy", 2,
-              "the checkpoint 'data/x.npy' is the same file as the data of 'x' 'data/x.npy', want another name for it");
+              "the checkpoint 'm.vxm' is the same file as the module 'm.vxm', expected another name for it");
+  expectError(
+      usual + "--save data/x.npy", 2,
+      "the checkpoint 'data/x.npy' is the same file as the data of 'x' 'data/x.npy', expected another name for it");
 }
 
 TEST_F(VxTrain, modelsWithoutACompiler) {
@@ -167,7 +170,8 @@ TEST_F(VxTrain, badInput) {
   writeFile("not.vxm", readFile(writeTrainingModule("not.vxm", [](ModuleBuilder &b) { b.module.training.reset(); })));
   expectError("not.vxm --summary --device=cpu", 3,
               "the module does not train: it has no training step; want one that was compiled with --train");
-  expectError("m.vxm --device=cpu --save s --data nowhere", 3, "data: want a folder of .npy files, 'nowhere' is none");
+  expectError("m.vxm --device=cpu --save s --data nowhere", 3,
+              "data: expected a folder of .npy files, 'nowhere' is none");
   fs::create_directory("empty");
   expectError("m.vxm --device=cpu --save s --data empty", 3,
               "data: 'empty' lacks 'x.npy', 'label.npy'; the model is trained by 'x', 'label'");
@@ -214,8 +218,8 @@ TEST_F(VxTrain, lossesThatAreNoNumbers) {
 }
 
 TEST_F(VxTrain, whatIsNotKeptIsSaid) {
-  EXPECT_EQ(vxTrain(usual).err,
-            "vx-train: note: what is trained is not kept: there is no --save, no --export and no --checkpoint\n");
+  EXPECT_EQ(vxTrain(usual).err, "vx-train: note: what is trained is not kept: there is no --save, no --save-module, no "
+                                "--export and no --checkpoint\n");
 }
 
 TEST_F(VxTrain, whatHasNoModelIsNotExported) {
@@ -226,30 +230,30 @@ TEST_F(VxTrain, whatHasNoModelIsNotExported) {
   expectError(usual + "--export e.onnx", 2, message); // before it is trained
   EXPECT_FALSE(fs::exists("e.onnx"));
   expectError("m.vxm --device=cpu --export m.vxm", 2,
-              "the exported model 'm.vxm' is the same file as the module 'm.vxm', want another name for it");
+              "the exported model 'm.vxm' is the same file as the module 'm.vxm', expected another name for it");
 }
 
 TEST_F(VxTrain, exportsWhatIsTrained) {
   const std::string arguments =
       writeTrainingModule("exports.vxm", [](ModuleBuilder &builder) { addSkeleton(builder, false); }) +
       " --device=cpu --threads 1 ";
-  Outcome outcome = vxTrain(arguments + "--data data --seed 7 --save s --export trained.onnx");
+  Outcome outcome = vxTrain(arguments + "--data data --seed 7 --save s --export trained.onnx --export-form=training");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(contents("trained.onnx").size(), 51u);
-  EXPECT_EQ(vxTrain(arguments + "--seed 7 --export untrained.onnx").code, 0);
+  EXPECT_EQ(vxTrain(arguments + "--seed 7 --export untrained.onnx --export-form=training").code, 0);
   EXPECT_NE(contents("trained.onnx"), contents("untrained.onnx"));
-  EXPECT_EQ(vxTrain(arguments + "--resume s --export again.onnx").code, 0);
+  EXPECT_EQ(vxTrain(arguments + "--resume s --export again.onnx --export-form=training").code, 0);
   EXPECT_EQ(contents("trained.onnx"), contents("again.onnx"));
   expectError(
       arguments + "--data data --save s.data --export s", 2,
-      "the exported model's weights, 's.data' is the same file as the checkpoint 's.data', want another name for "
+      "the exported model's weights, 's.data' is the same file as the checkpoint 's.data', expected another name for "
       "it");
   // Alone it keeps what is trained. The table is no data either.
-  outcome = vxTrain(arguments + "--data data --seed 7 --export alone.onnx");
+  outcome = vxTrain(arguments + "--data data --seed 7 --export alone.onnx --export-form=training");
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(contents("trained.onnx"), contents("alone.onnx"));
-  outcome = vxTrain(arguments + "--summary --seed 7 --export summary.onnx");
+  outcome = vxTrain(arguments + "--summary --seed 7 --export summary.onnx --export-form=training");
   EXPECT_NE(outcome.out.find("dense.weight"), std::string::npos) << outcome.out;
   EXPECT_EQ(contents("summary.onnx"), contents("untrained.onnx"));
 }
@@ -271,8 +275,9 @@ TEST_F(VxTrain, noSpaceLeft) {
 TEST_F(VxTrain, interrupts) {
   const std::string module = writeTrainingModule("i.vxm", [](ModuleBuilder &builder) { addSkeleton(builder, false); });
   const std::string usual = module + this->usual.substr(5);
-  for (const char *where : {"--checkpoint=run,1000000 --export run.onnx", "--save kept.safetensors --export kept.onnx",
-                            "--export e.onnx", ""}) {
+  for (const char *where : {"--checkpoint=run,1000000 --export run.onnx --export-form=training",
+                            "--save kept.safetensors --export kept.onnx --export-form=training",
+                            "--export e.onnx --export-form=training", ""}) {
     const std::string command = "exec " VX_TRAIN " " + usual + "--epochs 1000000000 " + where + " >out.txt 2>err.txt";
     fs::remove("out.txt");
     const pid_t child = fork();

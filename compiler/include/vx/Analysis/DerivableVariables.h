@@ -1,4 +1,5 @@
-// Which variables a function takes for weights: what follows from them alone is computed once for each of their values.
+// The variables that are weights to a function: values that depend on them alone are computed once for each state of
+// them.
 #ifndef VX_ANALYSIS_DERIVABLEVARIABLES_H
 #define VX_ANALYSIS_DERIVABLEVARIABLES_H
 
@@ -9,9 +10,9 @@
 
 namespace vx {
 
-/// The variables of a function that keep their values while it runs, because nothing in it stores them, and from one
-/// run to many others, because they are parameters, their shadows or statistics: a state, a cache or a moment changes
-/// about as often as it is read, so that a copy of it in another form would only cost memory. Their sizes are numbers.
+/// The variables of a function that do not change while it runs, because nothing in it stores them, and rarely between
+/// runs, because they are parameters, their shadows or statistics. A state, a cache or a moment changes about as often
+/// as it is read, so a copy of it in another form would only cost memory. Their sizes are numbers.
 class DerivableVariables {
 public:
   explicit DerivableVariables(mlir::func::FuncOp function);
@@ -19,7 +20,7 @@ public:
   /// True for the load of such a variable.
   bool isLoad(mlir::Operation *op) const;
 
-  /// True for a value that constants and such variables alone decide.
+  /// True for a value that depends on constants and such variables alone.
   bool decide(mlir::Value value) const { return decide(value, /*depth=*/0); }
 
 private:

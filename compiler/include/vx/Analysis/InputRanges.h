@@ -1,4 +1,4 @@
-// Which values the inputs of a function may have.
+// The values that the inputs of a function may have.
 #ifndef VX_ANALYSIS_INPUTRANGES_H
 #define VX_ANALYSIS_INPUTRANGES_H
 
@@ -9,13 +9,13 @@
 namespace vx {
 
 /// Attribute of an argument of a function: a dictionary with `lower`, an i64, and `upper`, a #vx.dim, of the values
-/// [lower, upper) that the graph takes without a fault. Without `upper` they depend on what only a call knows. `also`,
-/// an i64, is one value more, which stands for no index.
+/// [lower, upper) that cause no fault. Without `upper` they depend on values that only a call knows. `also`, an i64, is
+/// one value more, which stands for no index.
 inline constexpr llvm::StringLiteral kRangeAttr = "vx.range";
 /// Attribute of a program (vxrt): for each input the kRangeAttr of its argument, or a unit attribute.
 inline constexpr llvm::StringLiteral kInputRangesAttr = "input_ranges";
 
-/// What kRangeAttr says of an argument of integers whose elements index something, null for any other. An element is
+/// The kRangeAttr of an argument of integers with elements that index something, null for any other. An element is
 /// followed through views, conversions, slices of tables and sums with a constant; other arithmetic, and uses as a
 /// position or a size, give a range without an upper end.
 mlir::DictionaryAttr getInputRange(mlir::BlockArgument argument);

@@ -1,4 +1,4 @@
-// Concatenations that put whole tensors one behind another in memory: each may be computed where it is to lie.
+// Concatenations that place whole tensors in sequence in memory: each may be computed in its final position.
 #ifndef VX_ANALYSIS_JOINEDPARTS_H
 #define VX_ANALYSIS_JOINEDPARTS_H
 
@@ -8,12 +8,12 @@
 
 namespace vx {
 
-/// The most parts that are joined by a kernel, which looks for the part that each element is of. Of more, those that
-/// are not computed where they are to lie are copied there.
+/// The most parts that one kernel concatenates; it searches for the part of each element. With more parts, those that
+/// are not computed in place are copied.
 inline constexpr size_t kMostPartsSought = 4;
 
-/// Where each input of `concat` lies in its result and where the last one ends, in bytes, where all sizes are known and
-/// each begins at a multiple of what buffers are aligned to.
+/// The offset of each input of `concat` in its result and the end of the last one, in bytes, if all sizes are known and
+/// each begins at a multiple of the alignment of buffers.
 std::optional<llvm::SmallVector<int64_t>> getPartOffsets(ConcatOp concat);
 
 } // namespace vx

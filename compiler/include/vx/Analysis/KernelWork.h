@@ -1,4 +1,4 @@
-// How much a kernel computes and moves, for reports and benchmarks.
+// The operations and bytes of a kernel, for reports and benchmarks.
 #ifndef VX_ANALYSIS_KERNELWORK_H
 #define VX_ANALYSIS_KERNELWORK_H
 
@@ -6,15 +6,15 @@
 
 namespace vx {
 
-/// What one dispatch of a kernel does, over the kernel's symbols. It is what the ops ask for, not what a lowering makes
-/// of them: an element that is computed twice, or a function that takes a polynomial, counts once.
+/// The work of one dispatch of a kernel, over the kernel's symbols. It counts the ops, not their lowering: an element
+/// that is computed twice, or a function that is a polynomial, counts once.
 struct KernelWork {
   /// Floating-point operations. A multiply-add is two, any other arithmetic op one for each element; contractions and
   /// convolutions of integers count as those of floats, attention as if no key were masked. Moves, comparisons,
   /// selections and conversions are free.
   DimAttr flops;
-  /// Bytes of the buffers, each read or written once. Of a table that is gathered or sliced only, the part that is
-  /// taken.
+  /// Bytes of the buffers, each read or written once. Of a table that is only gathered or sliced, the part that is
+  /// read.
   DimAttr bytes;
 };
 

@@ -1,4 +1,4 @@
-// What is known of a target, and what its compilation makes, as data: code generation and the module writer read it and
+// The facts of a target, and the results of its compilation, as data: code generation and the module writer read it and
 // know no target.
 #ifndef VX_ANALYSIS_TARGETSPEC_H
 #define VX_ANALYSIS_TARGETSPEC_H
@@ -24,7 +24,7 @@ struct MatrixUnit {
   /// t / laneColumns * rowStep + first and column t % laneColumns * columnStep + second.
   std::vector<std::pair<int64_t, int64_t>> elements;
   int64_t laneColumns = 1, rowStep = 1, columnStep = 1;
-  /// Factors are read as well from memory in which neighbours lie across the sum, not along it.
+  /// Factors may also be read from memory in which neighbours are across the sum, not along it.
   bool readsAcross = false;
 
   /// The depth for factors of this type, 0 where there is none.
@@ -43,7 +43,7 @@ struct TargetSpec {
   std::string triple;                 // LLVM triple, cpu only
   std::string cpu;                    // LLVM CPU name, cpu only
   std::string features;               // LLVM feature string, cpu only
-  std::vector<std::string> requires_; // what the device must report at load, as the runtime spells it
+  std::vector<std::string> requires_; // features that the device must report at load, as the runtime spells them
   int64_t vectorBits = 128;           // native vector width
   int64_t registers = 16;             // vector registers
   int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20;
@@ -51,21 +51,22 @@ struct TargetSpec {
   int64_t workgroupMemory = 0; // bytes of workgroup memory, GPU
   MatrixUnit matrixUnit;
   int64_t asyncCopyBytes = 0; // the largest `vxk.async_copy`; 0: there is none
+  bool hasByteDots = false;   // one instruction does a `vxk.dot` of an unsigned and a signed factor, CPU
 };
 
 /// The code of one kernel for one variant: an object file (cpu) or a SPIR-V module (vulkan).
 struct KernelBinary {
   std::string entry; // symbol or entry point
   std::vector<char> code;
-  /// The strategy whose code this is, where it is not the one that was asked for, and why.
+  /// The strategy of this code, if it is not the one that was asked for, and the reason.
   std::string takenStrategy, declineReason;
 };
 
 /// All kernels of one variant as a code section of the module file.
 struct LinkedImage {
   std::vector<char> bytes;
-  std::vector<uint64_t> offsets;      // where kernels are addressed by range: n + 1 values; else empty
-  std::vector<std::string> requires_; // what these kernels need of a device beyond the variant's own list
+  std::vector<uint64_t> offsets;      // if kernels are addressed by range, n + 1 values; else empty
+  std::vector<std::string> requires_; // features that these kernels need beyond the variant's own list
 };
 
 /// The layouts of tensors that a target's kernels read best.

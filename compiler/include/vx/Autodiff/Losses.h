@@ -16,13 +16,13 @@ struct LossResults {
   mlir::Value rows;
 };
 
-/// The loss of `output`, and what else there is to report. `addInput` makes the input that it is compared with, by its
-/// name. Null, after an error, where the output has no such loss.
+/// The loss of `output`, and the metrics to report. `addInput` makes the input that it is compared with, by its name.
+/// Null, after an error, if the output has no such loss.
 LossResults buildLoss(GraphBuilder &g, const LossSpec &spec, mlir::Value output,
                       llvm::function_ref<mlir::Value(llvm::StringRef name, mlir::RankedTensorType type)> addInput);
 
-/// What a loss of one element that the model has made is the mean over, a scalar of f32: the sum that it divides
-/// another one by, where data alone makes it, else the rows of the first input that has some. `g` builds in the
+/// The divisor of the mean of a loss of one element that the model computes, a scalar of f32: the sum that it divides
+/// another one by, if that depends on data alone, else the rows of the first input with rows. `g` builds in the
 /// function.
 mlir::Value buildCountOfMean(GraphBuilder &g, mlir::Value mean);
 

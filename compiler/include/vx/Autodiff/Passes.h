@@ -1,4 +1,4 @@
-// Passes that take gradients: between the phases `import` and `grad`.
+// Passes that compute gradients: between the phases `import` and `grad`.
 #ifndef VX_AUTODIFF_PASSES_H
 #define VX_AUTODIFF_PASSES_H
 

@@ -1,4 +1,4 @@
-// What trains a model, as users say it: a loss of one of its outputs, and an optimizer.
+// The user's options that train a model: a loss of one of its outputs, and an optimizer.
 #ifndef VX_AUTODIFF_TRAINING_H
 #define VX_AUTODIFF_TRAINING_H
 
@@ -20,9 +20,9 @@ struct LossSpec {
   int64_t axis = -1;                   // cross_entropy, nll: of the classes
   double delta = 1;                    // huber
 
-  /// None where the text is wrong, with what was wanted and what came in `error`.
+  /// None if the text is wrong, with the expected and the given value in `error`.
   static std::optional<LossSpec> parse(llvm::StringRef text, std::string &error);
-  /// Whether an input holds class numbers, which is called `label`; else it is called `target`, where there is one.
+  /// Whether an input holds class numbers and is called `label`; else it is called `target`, if there is one.
   bool takesLabels() const { return (name == "cross_entropy" && !isSoft) || name == "nll"; }
 };
 
@@ -38,10 +38,10 @@ struct OptimizerSpec {
   std::string describe() const;
 };
 
-/// Whether a name is meant by one of the patterns, and which: '*', '?' and '[a-z]' are as in file names.
+/// Whether a name matches one of the patterns, and which: '*', '?' and '[a-z]' are as in file names.
 class NamePatterns {
 public:
-  /// None where a pattern is none, with the reason in `error`.
+  /// None if a pattern is not valid, with the reason in `error`.
   static std::optional<NamePatterns> parse(const std::vector<std::string> &patterns, std::string &error);
   bool match(llvm::StringRef name);
   /// Those that no name has matched.

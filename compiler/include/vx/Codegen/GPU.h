@@ -11,7 +11,7 @@ namespace vx {
 struct LayoutPolicy;
 struct TargetSpec;
 
-/// With matrix fragments, convolutions read neighbouring channels, as they lie in memory then.
+/// With matrix fragments, convolutions read neighbouring channels, which are adjacent in memory then.
 LayoutPolicy chooseGPULayouts(const TargetSpec &spec);
 
 /// The schedule config of a fusion region on a GPU with these facts. Thread-safe.
@@ -24,7 +24,7 @@ bool decomposesOnGPU(mlir::Operation *composite, const TargetSpec &spec);
 /// its workgroup and its thread.
 void buildGPUCodegenPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 
-/// The part of it from a function of linalg ops on tensors on (what conversion to linalg leaves).
+/// The part of it after the conversion to linalg: from a function of linalg ops on tensors on.
 void buildGPUKernelPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 
 std::unique_ptr<mlir::Pass> createBoundShiftsPass();

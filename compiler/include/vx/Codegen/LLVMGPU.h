@@ -38,16 +38,16 @@ inline constexpr llvm::StringLiteral kLoopAnnotationAttr = "llvm.loop_annotation
 inline constexpr unsigned kGlobalAddressSpace = 1, kWorkgroupAddressSpace = 3;
 
 /// Appends the passes from a function of memref, scf, arith and vxk ops to one of gpu, cf, arith and LLVM ops that
-/// reads the parameter block, the same for all targets, then the target's own conversion to the LLVM dialect and what
-/// cleans up behind it. `subgroupSize` is the number of threads that run as one: 32 or 64. With `keepStepsRolled` no
-/// loop with a barrier is unrolled later on.
+/// reads the parameter block. They are the same for all targets. Then the target's own conversion to the LLVM dialect
+/// follows, and the cleanup after it. `subgroupSize` is the number of threads that run as one: 32 or 64. With
+/// `keepStepsRolled` no loop with a barrier is unrolled later on.
 void buildLLVMGPUPipeline(mlir::OpPassManager &pm, int64_t subgroupSize, bool keepStepsRolled,
                           std::unique_ptr<mlir::Pass> conversion);
 
-/// Fails with a diagnostic at `op` when it has an element type that kernels of these targets do not take.
+/// Fails with a diagnostic at `op` when it has an element type that kernels of these targets do not support.
 llvm::LogicalResult checkLLVMGPUSupported(mlir::Operation *op, llvm::StringRef target);
 
-/// Conversion to the LLVM dialect of everything but `gpu` ops, never contracting float arithmetic that does not say so.
+/// Conversion to the LLVM dialect of everything but `gpu` ops. Float arithmetic is contracted only if an op states so.
 /// `privateSpace` is the address space of a thread's own memory.
 void populateLLVMGPUConversion(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
                                unsigned privateSpace);
@@ -58,9 +58,9 @@ llvm::LogicalResult convertToLLVMGPU(mlir::ModuleOp module, mlir::LLVMTypeConver
                                      mlir::RewritePatternSet &&patterns, mlir::ConversionTarget &target,
                                      llvm::function_ref<void(mlir::Operation *kernel, int64_t threads)> markKernel);
 
-/// The specs of the variants that `request` names, or of `defaults` where it names none. A `Variant` has a `name`,
-/// which LLVM knows the GPU by, too; `describe` fills in what is not the same for all. Fails with `error` set to a
-/// message that lists the names known.
+/// The specs of the variants that `request` names, or of `defaults` if it names none. A `Variant` has a `name`, which
+/// is also LLVM's name of the GPU; `describe` fills in the fields that differ. Fails with `error` set to a message that
+/// lists the names known.
 template <typename Variant>
 mlir::FailureOr<std::vector<TargetSpec>>
 chooseLLVMGPUVariants(llvm::StringRef target, llvm::ArrayRef<Variant> known,
@@ -82,20 +82,20 @@ chooseLLVMGPUVariants(llvm::StringRef target, llvm::ArrayRef<Variant> known,
     spec.variant = spec.cpu = name;
     spec.requires_ = {name};
     spec.maxThreads = 256;
-    // What a kernel may have without asking the driver for more.
+    // The most that a kernel gets without asking the driver for more.
     spec.workgroupMemory = 48 << 10;
     describe(*found, spec);
   }
   return specs;
 }
 
-/// What LLVM's code generator is asked for.
+/// The options of LLVM's code generator.
 struct MachineOptions {
   TargetSpec spec;
   /// Registers LLVM's back end; called once or more often, from any thread.
   void (*initialize)();
   bool isAssembly = true;
-  /// Null, or what the target does to the optimised code last.
+  /// Null, or the target's last step on the optimised code.
   void (*finish)(llvm::Module &code) = nullptr;
 };
 

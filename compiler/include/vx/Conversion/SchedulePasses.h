@@ -14,7 +14,7 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Conversion/SchedulePasses.h.inc"
 
-/// True for the ops that may stand in a function that becomes a program. Any number of threads may ask.
+/// True for the ops that are allowed in a function that becomes a program. Thread-safe.
 bool canBeScheduled(mlir::OperationName op);
 
 } // namespace vx

@@ -11,7 +11,7 @@ namespace vx {
 std::unique_ptr<mlir::Pass> createConvertToLinalgPass();
 std::unique_ptr<mlir::Pass> createVerifyNoEncodingPass();
 
-/// True for the ops that kernels may hold. Any number of threads may ask.
+/// True for the ops that kernels may hold. Thread-safe.
 bool hasLoweringToLinalg(mlir::OperationName op);
 
 /// Registers the passes of this component with the tools. Thread-compatible.

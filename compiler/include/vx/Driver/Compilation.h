@@ -1,4 +1,4 @@
-// The driver: from a module of the `import` phase to a module file, or to the text of a phase on the way.
+// The driver: from a module of the `import` phase to a module file, or to the text of a phase in between.
 #ifndef VX_DRIVER_COMPILATION_H
 #define VX_DRIVER_COMPILATION_H
 
@@ -29,7 +29,7 @@ public:
   std::vector<std::string> names() const;
   /// Dialects that any backend's pipeline needs.
   void registerDialects(mlir::DialectRegistry &registry) const;
-  /// Those that one target needs. Loading those of all takes longer than compiling many a kernel.
+  /// Those that one target needs. Loading those of all targets takes longer than compiling a small kernel.
   void registerDialects(mlir::DialectRegistry &registry, llvm::StringRef target) const;
 
 private:
@@ -53,16 +53,17 @@ struct CompilationOptions {
   std::vector<std::string> targets;                         // at least one
   std::map<std::string, std::vector<std::string>> variants; // target -> names; absent: the target's default
   std::vector<DimOption> dims;
-  /// An output and what its gradient is taken with respect to, by `vx-add-gradient-function`; empty: no such function.
+  /// An output and the values that its gradient is with respect to, for `vx-add-gradient-function`; empty: no such
+  /// function.
   std::string gradientOf;
   std::vector<std::string> gradientWrt;
   std::optional<TrainingOptions> training; // none: no functions that train are added
-  /// Bytes that the arena of a training step may take on each target; 0: any number. What it keeps of its forward part
-  /// is chosen by that, at the sizes that are planned with.
+  /// The most bytes of the arena of a training step on each target; 0: no limit. It decides which values of the forward
+  /// part the step stores, at the planned sizes.
   int64_t memory = 0;
-  int64_t plannedBatch = 0; // rows of a batch that are planned with, where no `dims` tells; 0: nothing is known
-  /// What an export of the module completes, of a module of the phase grad; nothing, with the reason in `error`, where
-  /// the model cannot be written again. Null: the module has none.
+  int64_t plannedBatch = 0; // planned rows of a batch, if no `dims` states them; 0: not known
+  /// Makes the skeleton that an export completes, for a module of the phase grad. Nothing, with the reason in `error`,
+  /// if the model cannot be written again. Null: the module has none.
   std::function<std::optional<ExportSkeleton>(mlir::ModuleOp module, std::string &error)> makeSkeleton;
   Phase stopAfter = Phase::Module;
   /// With `stopAfter`: MLIR's bytecode instead of text, whole, of the general version and one target.
@@ -71,40 +72,40 @@ struct CompilationOptions {
   std::string precision = "f32"; // as vx-apply-precision takes it
   bool externalWeights = false;
   std::vector<ModuleAsset> assets;      // of the module, in this order
-  std::vector<std::string> assumptions; // for the report: what was taken for granted where the model does not say
+  std::vector<std::string> assumptions; // for the report: assumptions about facts that the model does not state
   std::string cacheFolder;              // empty: no cache
   unsigned threads = 0;                 // 0: one for each processor
-  std::function<void(const std::string &)> progress;          // called now and then with what is going on
+  std::function<void(const std::string &)> progress;          // called at times with the current step
   std::function<std::string(const std::string &path)> verify; // why no runtime would load this module file; or empty
-  /// Called when the module's bytes are written, before it has its name. False gives it up, with the reason in `error`.
+  /// Called when the module's bytes are written, before it has its name. False discards it, with the reason in `error`.
   std::function<bool(std::string &error)> confirm;
-  /// Asked before each version of the model, each kernel and the writing, from any thread, one call at a time: true
-  /// ends the compilation. Nothing is written then.
+  /// Called before each version of the model, each kernel and the writing, from any thread, one call at a time: true
+  /// ends the compilation, and nothing is written.
   std::function<bool()> isCancelled;
 };
 
-/// What the compilation of one kernel for one variant gave, for reports.
+/// The result of compiling one kernel for one variant, for reports.
 struct KernelReport {
   std::string target, variant, name, key;
   std::string strategy;                     // that was asked for
-  std::string takenStrategy, declineReason; // the name of the one that was taken instead, and why; mostly empty
+  std::string takenStrategy, declineReason; // the name of the one that was used instead, and why; mostly empty
   std::string products;                     // how contractions and convolutions multiply; empty for kernels without
   std::vector<std::string> sources;
   uint64_t dispatches = 0;         // of the general version, or of the special one that alone has the kernel
   uint64_t dispatchesAtLoad = 0;   // likewise, for derived constants
-  uint64_t dispatchesOnChange = 0; // likewise, for what is derived from variables
+  uint64_t dispatchesOnChange = 0; // likewise, for values derived from variables
   std::string flops, bytes; // of one dispatch, over the model's symbols, or the kernel's own where dispatches differ
   uint64_t binarySize = 0;
   bool fromCache = false;
   double milliseconds = 0;
 };
 
-/// What a node of the model wants of the inputs' sizes: a call is refused where it does not hold.
+/// A condition of a node on the inputs' sizes: a call that breaks it is refused.
 struct ConstraintReport {
   std::string function, node, want;
 };
 
-/// What a call of one function does.
+/// The work of a call of one function.
 struct FunctionReport {
   std::string name;
   uint64_t dispatches = 0, copies = 0;
@@ -119,12 +120,12 @@ struct ProgramReport {
   uint64_t dispatches = 0;                // of a call
   uint64_t dispatchesAtLoad = 0;          // for derived constants, which are computed once
   uint64_t derivedConstants = 0, derivedBytes = 0;
-  uint64_t dispatchesOnChange = 0; // for what is derived from variables, which is computed when they have changed
+  uint64_t dispatchesOnChange = 0; // for values derived from variables, which are computed when these have changed
   uint64_t derivedOfVariables = 0, derivedOfVariablesBytes = 0;
   std::vector<FunctionReport> functions;
 };
 
-/// Sizes of `--dim` that get no version of their own, since a node can never take them together.
+/// Sizes of `--dim` that get no version of their own, since a node never accepts them together.
 struct SkippedBucket {
   std::vector<std::pair<std::string, int64_t>> dims;
   std::string node, reason; // "wants sizes 'n' and 'm' equal, got 3 and 5"
@@ -140,7 +141,7 @@ struct CompilationReport {
   uint64_t sourceOps = 0;               // vx ops of the optimised phase, of the general version
 };
 
-/// How a compilation ended; the numbers are exit codes of the tools, but for the last one.
+/// How a compilation ended; the numbers are exit codes of the tools, except for the last one.
 enum class Outcome { Done = 0, Failed = 1, Usage = 2, Unsupported = 3, Cancelled = 5 };
 
 /// One compilation. Errors go to the context's diagnostic handlers, located at the source nodes.
@@ -150,13 +151,13 @@ public:
   ~Compilation();
 
   /// Compiles `module` (phase import) to `output`. With a `stopAfter` before `module`, `text` is the IR of that phase
-  /// instead, for each version of the model and target in turn, and no file is written.
+  /// instead, for each version of the model and each target, and no file is written.
   Outcome run(mlir::ModuleOp module, llvm::StringRef output, std::string &text);
 
   /// The same to memory; `externalWeights` and `verify` are for files.
   Outcome run(mlir::ModuleOp module, ModuleBytes &output, std::string &text);
 
-  /// No code: finds every op that some target cannot take, and reports each with its reason.
+  /// No code: finds every op that some target does not support, and reports each with its reason.
   Outcome check(mlir::ModuleOp module);
 
   const CompilationReport &report() const { return results; }
@@ -168,7 +169,7 @@ private:
     mlir::OwningOpRef<mlir::ModuleOp> module; // phase optimised
   };
 
-  /// Writes what was made: with these options, or fails with the reason.
+  /// Writes the module with these options, or fails with the reason.
   using WriteFunction = llvm::function_ref<mlir::LogicalResult(llvm::ArrayRef<TargetContents>,
                                                                const ModuleWriterOptions &options, std::string &error)>;
 
@@ -176,13 +177,13 @@ private:
   Outcome applyRanges(mlir::ModuleOp module);
   /// import -> graph -> grad, for all versions of the model at once.
   Outcome normalise(mlir::ModuleOp module);
-  /// The most that the arena of a function takes that trains.
+  /// The largest arena of the functions that train.
   struct ArenaNeed {
     uint64_t bytes = 0;
     std::string function, target;
   };
 
-  /// graph -> grad, with what fits `options.memory`.
+  /// graph -> grad, with stored values that fit `options.memory`.
   Outcome fitMemory(mlir::ModuleOp module);
   /// Of a module of the phase grad, for all targets and versions.
   Outcome measureArena(mlir::ModuleOp module, ArenaNeed &need);
@@ -199,7 +200,7 @@ private:
     if (options.progress)
       options.progress(message);
   }
-  /// True from the first time on that the caller says so.
+  /// True after the caller has asked for the end once.
   bool isCancelled();
 
   const TargetRegistry &registry;

@@ -1,4 +1,4 @@
-// Pass pipelines of which no failure is silent.
+// Runs pass pipelines so that no failure is silent.
 #ifndef VX_DRIVER_RUNPASSES_H
 #define VX_DRIVER_RUNPASSES_H
 
@@ -7,13 +7,12 @@
 
 namespace vx {
 
-/// When a module is verified. To verify it after each pass is a seventh of the time in which kernels are compiled, and
-/// what passes make there does not depend on what a user can have written wrong; a build with assertions does it
-/// always.
+/// When a module is verified. Verification after each pass is a seventh of the time of compiling kernels. The output of
+/// passes there does not depend on errors in a user's input. A build with assertions always verifies.
 enum class Verification { AfterEachPass, AtTheEnd };
 
-/// Runs the passes of `manager` on `module`. Where a pass fails that reported no error, an error names the pass and the
-/// nodes that it was at.
+/// Runs the passes of `manager` on `module`. If a pass fails without reporting an error, an error names the pass and
+/// the nodes that it was at.
 llvm::LogicalResult runPasses(mlir::PassManager &manager, mlir::ModuleOp module,
                               Verification verification = Verification::AfterEachPass);
 

@@ -1,4 +1,4 @@
-// What may end a call before it has changed a variable.
+// The ops that may end a call before it has changed a variable.
 #ifndef VX_MEMORY_CALLFAILURES_H
 #define VX_MEMORY_CALLFAILURES_H
 
@@ -7,8 +7,8 @@
 namespace vx {
 
 /// True when `op`, of a program, may end the call with an error: a check, a wait for the device, memory that is short,
-/// a size that is too large, a kernel that reports faults. A lost device is none of them. Of a loop or branch: when
-/// something in it may.
+/// a size that is too large, a kernel that reports faults. A lost device is not one of them. For a loop or branch: when
+/// an op in it may.
 bool mayFailCall(mlir::Operation *op);
 
 } // namespace vx

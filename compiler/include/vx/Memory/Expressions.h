@@ -1,4 +1,4 @@
-// Size expressions and the i64 values of a program that stand for them.
+// Size expressions and the i64 values of a program that they equal.
 #ifndef VX_MEMORY_EXPRESSIONS_H
 #define VX_MEMORY_EXPRESSIONS_H
 
@@ -10,8 +10,8 @@
 
 namespace vx {
 
-/// Symbols of the planner's own, each for the greatest of some expressions. A large maximum stays one term that way,
-/// whatever is added to it.
+/// Symbols of the planner's own, each for the greatest of some expressions. So a large maximum stays one term in all
+/// sums.
 class NamedMaxima {
 public:
   explicit NamedMaxima(vxrt::ProgramOp program);
@@ -19,10 +19,9 @@ public:
   /// The symbol of the greatest of `parts`; equal parts have one symbol. A single part that is large may have a name
   /// too.
   DimAttr get(llvm::ArrayRef<DimAttr> parts);
-  /// What `symbol` is the greatest of; empty for a symbol of the program.
+  /// The expressions of which `symbol` is the greatest; empty for a symbol of the program.
   llvm::ArrayRef<DimAttr> getParts(DimAttr symbol) const;
-  /// Shown for all sizes that the declarations of the program's symbols allow; false also where the proof was not
-  /// found.
+  /// Proved for all sizes that the declarations of the program's symbols allow; false also if no proof was found.
   bool isAtMost(DimAttr lhs, DimAttr rhs) const;
 
 private:
@@ -37,9 +36,9 @@ private:
 /// The expressions of i64 values of a program over its symbols, each found once.
 class EntryExpressions {
 public:
-  /// With `maxima`, a maximum of two that nothing shows to be one of them is a symbol of that table.
+  /// With `maxima`, a maximum of two that is not proved to be one of them is a symbol of that table.
   explicit EntryExpressions(NamedMaxima *maxima = nullptr) : maxima(maxima) {}
-  /// Null when the value depends on what runs.
+  /// Null when the value depends on the run.
   DimAttr get(mlir::Value value);
 
 private:
@@ -50,8 +49,8 @@ private:
 };
 
 /// Makes the i64 value of an expression at the builder's insertion point: the inverse of EntryExpressions. `known`
-/// gives the value of a symbol, and of an expression that has one already; null where there is none. `made` is told of
-/// each value that is new. Null when a symbol has no value.
+/// gives the value of a symbol, and of an expression that has one already; null where there is none. `made` is called
+/// for each new value. Null when a symbol has no value.
 mlir::Value emitExpression(mlir::OpBuilder &builder, mlir::Location location, DimAttr dim,
                            llvm::function_ref<mlir::Value(DimAttr)> known,
                            llvm::function_ref<void(DimAttr, mlir::Value)> made);

@@ -1,4 +1,4 @@
-// Passes that decide where buffers lie.
+// Passes that decide the positions of buffers.
 #ifndef VX_MEMORY_PASSES_H
 #define VX_MEMORY_PASSES_H
 

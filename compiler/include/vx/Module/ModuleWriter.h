@@ -19,12 +19,12 @@ struct ScheduledModule {
   std::vector<std::pair<std::string, int64_t>> constraints; // empty: any size
 };
 
-/// All that a module file holds for one target.
+/// The contents of a module file for one target.
 struct TargetContents {
   std::string target;
   std::string triple;                     // cpu
   std::vector<ScheduledModule> schedules; // the special ones first, the general one last
-  std::vector<KernelOp> kernels;          // each key once; images hold them in this order
+  std::vector<KernelOp> kernels;          // each key once; images have this order
   struct Variant {
     TargetSpec spec;
     LinkedImage image;
@@ -47,11 +47,11 @@ struct ModuleWriterOptions {
   llvm::ArrayRef<ModuleAsset> assets = {};
   std::function<std::string(const std::string &path)>
       verify; // why no runtime would load this file; empty when one would
-  /// Asked when all bytes are written, before a file has its name. False gives them up, with a reason.
+  /// Called when all bytes are written, before a file has its name. False discards them, with a reason.
   std::function<bool(std::string &error)> confirm;
 };
 
-/// Where the weights of a module lie that has them outside: OUT.weights beside OUT.vxm.
+/// The path of external weights: OUT.weights beside OUT.vxm.
 std::string getWeightsPath(llvm::StringRef modulePath);
 
 /// A module in memory. It begins at a page, as in a file that is mapped.
@@ -74,14 +74,14 @@ private:
   size_t used = 0;
 };
 
-/// Writes a module to `bytes`, which are empty before, and again when it fails. `options` want no external weights and
-/// no `verify`, which is for files.
+/// Writes a module to `bytes`, which are empty before, and again when it fails. `options` must have no external weights
+/// and no `verify`, which are for files.
 llvm::LogicalResult writeModule(ModuleBytes &bytes, llvm::ArrayRef<TargetContents> targets,
                                 const ModuleWriterOptions &options, std::string &error);
 
 /// Writes `path` and, with external weights, `getWeightsPath(path)`. A file is written beside its name and renamed when
-/// whole and verified, so that a failure leaves nothing behind, and of a pair both or none. Fails with `error` set; all
-/// schedules are of one MLIR context.
+/// it is complete and verified. So a failure leaves no file, and of a pair both files are written or none. Fails with
+/// `error` set; all schedules are of one MLIR context.
 llvm::LogicalResult writeModule(llvm::StringRef path, llvm::ArrayRef<TargetContents> targets,
                                 const ModuleWriterOptions &options, std::string &error);
 

@@ -1,34 +1,35 @@
-// Passes that belong to the phases themselves: choosing strategies, and the check that each phase kept its promise.
+// Passes that belong to the phases themselves: choosing strategies, and the check of the promise of each phase.
 #ifndef VX_PIPELINES_PASSES
 #define VX_PIPELINES_PASSES
 
 include "mlir/Pass/PassBase.td"
 
 def SetInputRangesPass : Pass<"vx-set-input-ranges", "::mlir::ModuleOp"> {
-  let summary = "State the range of each input whose elements index something";
+  let summary = "State the range of each input with elements that index something";
   let description = [{
-    Gives an argument the attribute `vx.range`: the values [lower, upper) that the graph takes without a fault. Without `upper` they depend on
-    what only a call knows.
+    Gives an argument the attribute `vx.range`: the values [lower, upper) that cause no fault. Without `upper` they depend on values that
+    only a call knows.
 
         func.func @f(%i: tensor<2xi64>, ...)    ->    func.func @f(%i: tensor<2xi64> {vx.range = {lower = -5, upper = #vx.dim<5>}}, ...)
 
-    Leaves alone what indexes nothing. Needs: the graph phase; stated at the end of `optimised`. Keeps: everything.
+    Leaves alone inputs that index nothing. Needs: the graph phase; stated at the end of `optimised`. Keeps: everything.
   }];
 }
 
 def FindIndependentRowsPass : Pass<"vx-find-independent-rows", "::mlir::ModuleOp"> {
   let summary = "State which outputs have rows that depend on their own row of the inputs alone";
   let description = [{
-    Gives a function the attribute `vx.batch` where dimension 0 of some input is a symbol: the symbol, the numbers of the inputs that have it there,
-    and for each output `rows`, `same` (nothing of these inputs decides it) or why nothing is known. Calls whose other inputs are equal can
-    then be one call, of all their rows one behind another, and each takes its rows of what that gives.
+    Gives a function the attribute `vx.batch` if dimension 0 of some input is a symbol: the symbol, the numbers of the inputs that have it
+    there, and for each output `rows`, `same` (it does not depend on these inputs) or the reason why nothing is known. Calls with equal
+    other inputs can then be one call, with all their rows in sequence, and each gets its rows of the result.
 
         func.func @f(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %w: tensor<4x8xf32>) -> tensor<?x8xf32, #vx.enc<[n, 8]>>
             attributes {vx.batch = {inputs = array<i64: 0>, outputs = ["rows"], symbol = "n"}}
 
-    Rows are followed through transpositions and reshapes, as one or as several elements of a dimension. What joins them: a reduction, norm, sum or
-    sort along them, a move of them (a slice, a concatenation, a gather), what counts them or knows the place of one among them, a condition or a
-    size that depends on them, a store to a variable, and what no rule says. Needs: the graph phase; stated at the end of `optimised`. Keeps: everything.
+    Rows are followed through transpositions and reshapes, as one or as several elements of a dimension. These ops mix rows: a reduction,
+    norm, sum or sort along them; a move of them (a slice, a concatenation, a gather); an op that counts them or uses the position of one
+    among them; a condition or a size that depends on them; a store to a variable; and an op without a rule. Needs: the graph phase; stated
+    at the end of `optimised`. Keeps: everything.
   }];
 }
 

@@ -18,40 +18,40 @@ enum class Phase { Import, Graph, Grad, Optimised, Fused, Kernels, Schedule, Tar
 std::optional<Phase> parsePhase(llvm::StringRef name);
 llvm::StringRef getPhaseName(Phase phase);
 
-/// What is trained and how, as `vx-constants-to-variables` and `vx-build-train-step` take it.
+/// The trained values and the options of training, for `vx-constants-to-variables` and `vx-build-train-step`.
 struct TrainingOptions {
   std::vector<std::string> train, freeze;
   std::string loss, optimizer;
   double clipNorm = 0, clipValue = 0; // 0: none
   bool keepGradients = false;         // add the halves of a step too
-  bool scalesLoss = false;            // gradients are those of the loss times a number that follows from them
+  bool scalesLoss = false;            // gradients are those of the loss times a scale that follows from them
   bool freezesDropout = false;        // dropouts are left out of the training step, too
-  bool freezesBatchNorm = false;      // batch norms use the statistics that the model has there, too
+  bool freezesBatchNorm = false;      // batch norms of the training step use the model's statistics, too
   int64_t classes = 0;                // of a new head; 0: the model's
-  bool startsRandom = false;          // what is trained starts with random numbers
-  // Of a model that gives its loss and has its variables: the functions that do, and that predict. Then `train`,
-  // `loss`, `classes` and `startsRandom` say nothing.
+  bool startsRandom = false;          // trained values start with random values
+  // For a model that computes its loss and has variables: the functions that compute the loss, and that predict. Then
+  // `train`, `loss`, `classes` and `startsRandom` have no effect.
   std::string evaluate, predict;
-  double rate = 0; // the learning rate where the one who trains says none; 0: it says one
+  double rate = 0; // the learning rate if the caller of a step states none; 0: the caller must
 };
 
 struct GraphOptions {
-  std::vector<std::string> dims; // symbols that have one value in all of the model: "batch=1"
-  bool strictMath = false;       // keep every rounding step of the model
+  std::vector<std::string> dims; // symbols with one value in the whole model: "batch=1"
+  bool strictMath = false;       // preserve every rounding step of the model
   std::string gradientOf;        // an output; empty: no function `gradient` is added
   std::vector<std::string> gradientWrt;
   std::optional<TrainingOptions> training; // none: no functions that train are added
 };
 
 struct GradOptions {
-  int64_t memory = 0;             // bytes that the arena of a training step may take; 0: any number
-  std::vector<std::string> sizes; // that symbols are planned with for it: "batch=32"
-  SavedReport *saved = nullptr;   // what is kept and what is computed again; outlives the pipeline
+  int64_t memory = 0;             // the most bytes of the arena of a training step; 0: no limit
+  std::vector<std::string> sizes; // planned sizes of symbols for it: "batch=32"
+  SavedReport *saved = nullptr;   // the stored and the recomputed values; outlives the pipeline
 };
 
 struct OptimisedOptions {
   std::vector<std::string> dims; // symbols to specialise for one version of the model: "batch=1"
-  bool strictMath = false;       // keep every rounding step of the model
+  bool strictMath = false;       // preserve every rounding step of the model
   std::string precision = "f32"; // of contractions: f32, tf32, f16 or bf16
 };
 

@@ -13,7 +13,7 @@ namespace vx {
 /// The backend. Immutable: all its functions may run in parallel, each on its own MLIRContext.
 std::unique_ptr<TargetBackend> createCUDABackend();
 
-/// What a context needs before `buildPipeline`'s passes or `serialize` run in it.
+/// The dialects that a context needs before `buildPipeline`'s passes or `serialize` run in it.
 void registerCUDATargetDialects(mlir::DialectRegistry &registry);
 
 /// From a kernel of memref, scf, arith and vxk ops to the LLVM dialect with NVVM ops.

@@ -1,4 +1,4 @@
-// What the backends of all GPU targets answer alike. Not itself a target.
+// The common part of the backends of all GPU targets. Not itself a target.
 #ifndef VX_TARGET_GPUBACKEND_H
 #define VX_TARGET_GPUBACKEND_H
 

@@ -1,4 +1,4 @@
-// `-target=rocm`: each kernel as a code object, which the driver loads as it is.
+// `-target=rocm`: each kernel as a code object, which the driver loads unchanged.
 #ifndef VX_TARGET_ROCM_H
 #define VX_TARGET_ROCM_H
 
@@ -13,7 +13,7 @@ namespace vx {
 /// The backend. Immutable: all its functions may run in parallel, each on its own MLIRContext.
 std::unique_ptr<TargetBackend> createROCMBackend();
 
-/// What a context needs before `buildPipeline`'s passes or `serialize` run in it.
+/// The dialects that a context needs before `buildPipeline`'s passes or `serialize` run in it.
 void registerROCMTargetDialects(mlir::DialectRegistry &registry);
 
 /// From a kernel of memref, scf, arith and vxk ops to the LLVM dialect with ROCDL ops, for the GPU that `spec` names.

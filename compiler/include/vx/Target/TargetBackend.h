@@ -1,4 +1,4 @@
-// What a target is to the compiler: five questions and no state.
+// The interface of a target to the compiler: five questions and no state.
 //
 // A backend includes no other backend and needs no device. It is registered by name in a TargetRegistry that the tools
 // fill.
@@ -27,16 +27,23 @@ public:
   virtual mlir::FailureOr<std::vector<TargetSpec>> variants(llvm::ArrayRef<std::string> request,
                                                             std::string &error) const = 0;
 
+  /// False for a default variant that differs from the next one only for other kernels than these.
+  virtual bool needsVariant(llvm::ArrayRef<KernelOp> /*kernels*/, const TargetSpec & /*spec*/) const { return true; }
+
   /// Fails with a diagnostic at `op` that names the first thing unsupported. Asked for every vx op of the
   /// `optimised` phase.
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
 
-  /// True for a composite op (a softmax, a norm, attention) that this target wants in parts. The others stay whole.
+  /// True for a composite op (a softmax, a norm, attention) that this target needs in parts. The others stay whole.
   virtual bool decomposes(mlir::Operation *composite, const TargetSpec &spec) const = 0;
 
   virtual LayoutPolicy layouts(const TargetSpec & /*spec*/) const { return {}; }
 
-  /// True where few workgroups with much work each are slow, so that long rows are reduced in two stages.
+  /// How many neighbours along the sum of a contraction or convolution lie together in its packed weight: as many as
+  /// one instruction multiplies and sums.
+  virtual int64_t countPackedNeighbours(mlir::Operation * /*product*/, const TargetSpec & /*spec*/) const { return 1; }
+
+  /// True if few workgroups with much work each are slow, so that long rows are reduced in two stages.
   virtual bool splitsReductions() const { return false; }
 
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
@@ -46,12 +53,12 @@ public:
   /// Appends the passes from the `kernels` phase (a module with one vx.kernel) to the target's own dialect.
   virtual void buildPipeline(mlir::OpPassManager &pm, const TargetSpec &spec) const = 0;
 
-  /// Serialises a module that `buildPipeline` produced. Touches no device. Fails with a diagnostic where the kernel is
-  /// the reason, and with `error` set where this machine is.
+  /// Serialises a module that `buildPipeline` produced. Touches no device. Fails with a diagnostic if the kernel is the
+  /// reason, and with `error` set if this machine is.
   virtual mlir::FailureOr<KernelBinary> serialize(mlir::ModuleOp kernel, const TargetSpec &spec,
                                                   std::string &error) const = 0;
 
-  /// Joins kernels to one code section, in order.
+  /// Concatenates kernels to one code section, in order.
   virtual mlir::FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSpec &spec,
                                             std::string &error) const = 0;
 };

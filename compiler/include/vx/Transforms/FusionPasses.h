@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include <functional>
 
 namespace vx {
 
@@ -15,7 +16,7 @@ namespace vx {
 bool isHostScalar(mlir::OpOperand &use);
 
 /// Attribute of a function that computes a derived value, of constants and variables, a string: derived values with
-/// equal keys are equal. The function takes nothing, and is called where the value is read.
+/// equal keys are equal. The function has no operands, and is called where the value is read.
 inline constexpr llvm::StringLiteral kDerivedAttr = "vx.derived";
 
 /// The bytes of a tensor of static shape in device memory.
@@ -24,6 +25,11 @@ uint64_t getStaticSizeInBytes(mlir::RankedTensorType type);
 /// True when a result computed from `inputBytes` of constants and weights is worth its memory for as long as they are
 /// there: its shape is static, and it is at most 1 MB or twice its inputs.
 bool isWorthDeriving(mlir::RankedTensorType result, uint64_t inputBytes);
+
+/// `vx-pack-weights` for a target that tells how many neighbours along the sum a product reads together (see
+/// TargetBackend::countPackedNeighbours).
+std::unique_ptr<mlir::Pass> createPackWeightsPass(const PackWeightsPassOptions &options,
+                                                  std::function<int64_t(mlir::Operation *)> countNeighbours);
 
 #define GEN_PASS_REGISTRATION
 #include "vx/Transforms/FusionPasses.h.inc"

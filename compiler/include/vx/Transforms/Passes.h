@@ -15,12 +15,12 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Transforms/Passes.h.inc"
 
-/// What the factors of contractions and convolutions are rounded to, as `--precision` spells it.
+/// The type to which factors of contractions and convolutions are rounded, as `--precision` spells it.
 enum class Precision { F32, TF32, F16, BF16 };
 /// Null for an unknown name.
 std::optional<Precision> parsePrecision(llvm::StringRef name);
 
-/// `vx-decompose` for the composite ops that `isWanted` tells.
+/// `vx-decompose` for the composite ops for which `isWanted` is true.
 std::unique_ptr<mlir::Pass> createDecomposePass(std::function<bool(mlir::Operation *)> isWanted);
 
 } // namespace vx

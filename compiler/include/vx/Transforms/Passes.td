@@ -7,26 +7,26 @@ include "mlir/Pass/PassBase.td"
 def InferShapesPass : Pass<"vx-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Give every value the best-known sizes";
   let description = [{
-    Infers the result types of each op again from its operands and keeps, for each dimension, what is known best: a constant before an
-    expression before nothing. Regions of fusions are refined from their operands, function results from what is returned.
+    Infers the result types of each op again from its operands. Each dimension gets the most exact known size: a constant before an
+    expression before nothing. Regions of fusions are refined from their operands, function results from the returned values.
 
         %0 = vx.neg %a : tensor<2x3xf32>                        %0 = vx.neg %a : tensor<2x3xf32>
         // %0 had the type tensor<?x3xf32, #vx.enc<[n, 3]>>      // %0 has the type tensor<2x3xf32>
 
-    Leaves alone the results of `vx.if`, `vx.loop` and `vx.sequence_at`, whose symbols are bound while the program runs. Needs: nothing.
+    Leaves alone the results of `vx.if`, `vx.loop` and `vx.sequence_at`: their symbols are bound while the program runs. Needs: nothing.
     Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
 def RecordConstraintsPass : Pass<"vx-record-constraints", "::mlir::ModuleOp"> {
-  let summary = "State what ops rely on where two sizes only may be equal";
+  let summary = "State the conditions on sizes that ops rely on and that may not hold";
   let description = [{
-    Puts a `vx.constraint` before each op that takes sizes for equal whose expressions differ, or a size for large enough that may be too
-    small, once in each region. What a size is divided by is 1 or more. That a size is one of what a loop carries stands before the
-    loop, but where its body binds it. What is proved, by the expressions or by the ranges and multiples of the symbols, is not stated, and
-    constraints that are proved by now go. One that fails for all values of the symbols is an error where it stands in a function's own
-    block; in a region it may never be reached.
+    Puts a `vx.constraint` before each op that relies on equal sizes with different expressions, or on a size that may be too small, once in
+    each region. A divisor of a size must be 1 or more. A constraint on a size of a value that a loop carries comes before the loop, unless
+    the loop's body binds the size. A condition that is proved, by the expressions or by the ranges and multiples of the symbols, is not
+    stated, and constraints that are proved by now are removed. A constraint that fails for all values of the symbols is an error in a
+    function's own block; in a region it may never be reached.
 
         %0 = vx.broadcast %m, [0]                                vx.constraint equal <m>, <n> "sizes 'm' and 'n' equal"
             : tensor<?xf32, #vx.enc<[m]>> -> ...<[n]>        ->   %0 = vx.broadcast %m, [0] ...
@@ -41,8 +41,8 @@ def InlineCallsPass : Pass<"vx-inline-calls", "::mlir::ModuleOp"> {
   let summary = "Put functions in the place of their calls";
   let description = [{
     Replaces each `vx.call` by the function's ops. The function's symbols that its inputs bind become the sizes of the operands; each that
-    its ops bind is declared anew for the call. What the function's types and declarations want of the sizes becomes a `vx.constraint` at
-    the call, where it does not hold always. A private function that was called and no more is, is erased.
+    its ops bind is declared anew for the call. A condition on sizes in the function's types and declarations becomes a `vx.constraint` at
+    the call, unless it always holds. A private function that is not called any more is erased.
 
         %0 = vx.call @double(%a) : (tensor<?xf32, #vx.enc<[m]>>) -> tensor<?xf32, #vx.enc<[m]>>
         ->
@@ -56,17 +56,17 @@ def InlineCallsPass : Pass<"vx-inline-calls", "::mlir::ModuleOp"> {
 def ResolveOverlapsPass : Pass<"vx-resolve-overlaps", "::mlir::ModuleOp"> {
   let summary = "Access one variable of those that share bytes";
   let description = [{
-    Where a function stores a variable and accesses another one of the same pool behind it, or in a loop around both, and they share bytes,
-    all its accesses of what lies in the pool become accesses of the pool: a load of a member is a slice of the pool's value, a store
-    replaces that slice. So what a load gives follows from values, whatever is moved later.
+    A function may store a variable and then access another one of the same pool that shares bytes with it, or do both in a loop. Then all
+    its accesses of members of the pool become accesses of the pool: a load of a member is a slice of the pool's value, a store replaces
+    that slice. So the result of a load follows from values, even if ops are moved later.
 
         vx.variable_store %p, @pool : tensor<48xf32>             vx.variable_store %p, @pool : tensor<48xf32>
         %w = vx.variable_load @w : tensor<8x3xf32>          ->   %0 = vx.variable_load @pool : tensor<48xf32>
                                                                  %1 = vx.slice %0 starts [#vx.dim<16>] strides [1] : ... -> tensor<24xf32>
                                                                  %w = vx.reshape %1 : tensor<24xf32> -> tensor<8x3xf32>
 
-    Leaves alone functions that store members that share no bytes, or load what they store later: those are updated where they lie.
-    Needs: no calls (`vx-inline-calls`). Numerics: none.
+    Leaves alone functions that store members that share no bytes, or load members that they store later: those are updated in place. Needs:
+    no calls (`vx-inline-calls`). Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }
@@ -88,18 +88,19 @@ def SpecializeDimsPass : Pass<"vx-specialize-dims", "::mlir::ModuleOp"> {
 }
 
 def FoldConstantsPass : Pass<"vx-fold-constants", "::mlir::func::FuncOp"> {
-  let summary = "Compute at compile time what is known then";
+  let summary = "Compute ops of constants at compile time";
   let description = [{
-    Evaluates, with the reference evaluator, each op whose operands are constants. Small results become inline constants, larger ones
+    Evaluates, with the reference evaluator, each op with only constant operands. Small results become inline constants, larger ones
     resources.
 
         %0 = vx.constant dense<[1.0, 2.0]> : tensor<2xf32>
         %1 = vx.exp %0 : tensor<2xf32>                        ->   %1 = vx.constant dense<[2.71828175, 7.38905621]>
 
-    Leaves alone an op whose result has more than `max-elements` elements; one whose result is larger than its operands and has more than
-    `max-growth` elements, which would only make the module larger (its readers are folded through it); one whose work is far above
-    its result; and one that fails, which is left to fail at the call. Needs: nothing. Keeps: dynamic shapes. Numerics: a folded value is
-    rounded once, where a device may round intermediate results.
+    Leaves alone an op with a result of more than `max-elements` elements. So it does with a result that is larger than the operands and has
+    more than `max-growth` elements, which would only make the module larger (its readers are folded through it). It also leaves alone an op
+    with far more work than its result is large, and an op that fails, which then fails at the call. A `vx.dequantize` stays, so that
+    `vx-integer-products` sees the integers. Needs: nothing. Keeps: dynamic shapes.
+    Numerics: a folded value is rounded once; a device may round intermediate results.
   }];
   let options = [
     Option<"maxElements", "max-elements", "int64_t", /*default=*/"1048576", "Elements of the largest result that is folded">,
@@ -109,7 +110,7 @@ def FoldConstantsPass : Pass<"vx-fold-constants", "::mlir::func::FuncOp"> {
 }
 
 def CanonicalizeGraphPass : Pass<"vx-canonicalize-graph", "::mlir::func::FuncOp"> {
-  let summary = "Remove what computes nothing";
+  let summary = "Remove ops that compute nothing";
   let description = [{
     Rewrites that keep every bit of every result, NaN and the sign of zero included:
 
@@ -117,10 +118,10 @@ def CanonicalizeGraphPass : Pass<"vx-canonicalize-graph", "::mlir::func::FuncOp"
     - x * 1, x / 1, x - 0 and, of floats, x + (-0) are x; of integers also x + 0, x | 0, x ^ 0 (`x + 0` of floats is not: it turns -0 into +0);
     - the negation of a negation, the complement of a complement, a cast to a type that holds all values and back;
     - a selection by a constant; a concatenation of one; a padding by nothing; a reduction over nothing; a condition and true;
-    - a comparison of places (`vx.iota`) and sizes whose bounds decide it for every element;
+    - a comparison of positions (`vx.iota`) and sizes that their bounds decide for every element;
     - a loop carries nothing that only its own next value reads.
 
-    Leaves alone what would change the type of a value. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
+    Leaves alone rewrites that would change the type of a value. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }
@@ -128,17 +129,17 @@ def CanonicalizeGraphPass : Pass<"vx-canonicalize-graph", "::mlir::func::FuncOp"
 def FoldBatchNormPass : Pass<"vx-fold-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Fold per-channel scaling and shifting into the convolution before";
   let description = [{
-    Moves constant factors of the output channels into the filter, and joins constant offsets; variables of the roles parameter and statistic
-    that the function does not store are taken for constants:
+    Moves constant factors of the output channels into the filter, and combines constant offsets. Variables of the roles parameter and
+    statistic that the function does not store count as constants:
 
         %0 = vx.conv %x, %w ...
         %1 = vx.mul %0, broadcast(%f, [1])        ->   %0 = vx.conv %x, (%w * broadcast(%f, [0])) ...
         %2 = vx.add %1, broadcast(%o, [1])             %1 = vx.add %0, broadcast(%o, [1])
 
-    so (conv + a) * f + o becomes conv' + (a * f + o). The arithmetic on constants is left for `vx-fold-constants`, that on
-    variables for `vx-hoist-derived-values`. Leaves a convolution alone when
-    something else also reads it, since it would then run twice, and factors or filters that are not constant. Needs: nothing.
-    Keeps: dynamic shapes. Numerics: reassociates one product and one sum per element; `strict-math` switches the pass off.
+    so (conv + a) * f + o becomes conv' + (a * f + o). The arithmetic on constants is left for `vx-fold-constants`, that on variables for
+    `vx-hoist-derived-values`. Leaves a convolution alone when another op also reads it, since it would then run twice. Leaves alone factors
+    or filters that are not constant. Needs: nothing. Keeps: dynamic shapes. Numerics: reassociates one product and one sum per element;
+    `strict-math` switches the pass off.
   }];
   let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false",
                         "Keep every rounding step, so do not fold">];
@@ -150,18 +151,19 @@ def SimplifyViewsPass : Pass<"vx-simplify-views", "::mlir::func::FuncOp"> {
   let description = [{
     Rewrites that keep every bit of every result:
 
-    - a chain of reshapes, transpositions and slices is one reshape, slice, transposition and reshape, where that moves elements less often;
+    - a chain of reshapes, transpositions and slices is one reshape, slice, transposition and reshape, if that moves elements less often;
     - a gather of one element by a constant index is a slice; a slice of a concatenation that is one of its operands is that operand;
-    - contract(transpose(x), y) is a contraction of x with other dimensions; where free dimensions change their order, or where a transposition
-      behind the contraction cancels one before it, the transposition moves over the contraction;
-    - f(transpose(x), broadcast(c)) is transpose(f(x, broadcast(c))), so that what follows a contraction is its epilogue;
+    - contract(transpose(x), y) is a contraction of x with other dimensions; if free dimensions change their order, or if a transposition
+      after the contraction cancels one before it, the transposition moves over the contraction;
+    - f(transpose(x), broadcast(c)) is transpose(f(x, broadcast(c))), so that the ops after a contraction are its epilogue;
     - contract(reshape(x), y) in front of a reshape is a contraction with the dimensions of x;
-    - scatter(transpose(x), i, u) is transpose(scatter(x, i, u)) where something transposes it back, so that it may replace elements where x lies.
+    - scatter(transpose(x), i, u) is transpose(scatter(x, i, u)) if another op transposes it back, so that it may replace elements of x in
+      place.
 
         %1 = vx.transpose %0, [0, 2, 1]
         %2 = vx.contract %q, %1 batch = [0] x [0] contracting = [2] x [1]     ->   %2 = vx.contract %q, %0 batch = [0] x [0] contracting = [2] x [2]
 
-    Leaves alone values whose sizes are not known. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
+    Leaves alone values of unknown sizes. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }
@@ -169,7 +171,7 @@ def SimplifyViewsPass : Pass<"vx-simplify-views", "::mlir::func::FuncOp"> {
 def SinkBroadcastsPass : Pass<"vx-sink-broadcasts", "::mlir::func::FuncOp"> {
   let summary = "Compute before repeating";
   let description = [{
-    An elementwise op whose operands are all repeated along a dimension is computed once there, and its result repeated:
+    If all operands of an elementwise op are repeated along a dimension, it is computed once there, and its result is repeated:
 
         %1 = vx.broadcast %m, [0, 1] : tensor<1x5xi1> -> tensor<7x5xi1>
         %2 = vx.not %1                                                     ->   %1 = vx.not %m
@@ -183,15 +185,53 @@ def SinkBroadcastsPass : Pass<"vx-sink-broadcasts", "::mlir::func::FuncOp"> {
 def HoistGathersPass : Pass<"vx-hoist-gathers", "::mlir::func::FuncOp"> {
   let summary = "Pick rows before computing them";
   let description = [{
-    Rows that are picked of what elementwise ops make of constants (a table of embeddings that is stored in small integers with scales) are picked of the
-    constants, so that a call does not compute the whole table:
+    If elementwise ops compute a table from constants (a table of embeddings that is stored in small integers with scales), rows are picked
+    from the constants instead. So a call does not compute the whole table:
 
         %1 = vx.cast %table : tensor<100x4xi8> -> tensor<100x4xf32>       ->   %1 = vx.gather %table, %rows axis = 0
         %2 = vx.gather %1, %rows axis = 0                                      %2 = vx.cast %1
 
-    Leaves alone a table that something else reads too, more than eight ops, and rows that are picked by tuples. Needs: `vx-fold-constants` before, which
-    computes small tables once. Keeps: dynamic shapes. Numerics: none.
+    Leaves alone a table that another op reads too, more than eight ops, and rows that are picked by tuples. Needs: `vx-fold-constants`
+    before, which computes small tables once. Keeps: dynamic shapes. Numerics: none.
   }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def IntegerProductsPass : Pass<"vx-integer-products", "::mlir::func::FuncOp"> {
+  let summary = "Multiply quantised factors as integers";
+  let description = [{
+    A contraction or convolution of floats whose factors are both a `vx.dequantize` of bytes becomes a product of the bytes that is summed in i32.
+    With scales s, t and zero points u, v
+
+        sum of s (a - u) * t (b - v)  =  s t (sum of a * b  -  u * sum of b  -  v * sum of a  +  u v * count)
+
+    The sums of constants are computed once. A scale or zero point is one number, or one for each place of a dimension of the result; for a
+    convolution's input it is one number. The left factor becomes unsigned bytes and the right factor signed bytes, the form that processors
+    multiply: a factor of the other sign and its zero point are shifted by 128.
+
+    Leaves alone other factors, convolutions with their channels last, sums of so many products that i32 might not hold them, filters with a zero point that is not known to be 0 (or
+    128 of unsigned ones), and, with `strict-math`, all. Needs: the grad phase or later. Keeps: dynamic shapes.
+    Numerics: sums are exact. The result differs from the result of floats by their rounding. After another `vx.quantize` an element may differ
+    by 1, at a tie.
+  }];
+  let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false", "Keep floats">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def HoistWeightScalesPass : Pass<"vx-hoist-weight-scales", "::mlir::func::FuncOp"> {
+  let summary = "Scale sums instead of weights of few bits";
+  let description = [{
+    A contraction of f32 whose right factor is a weight of integers of 8 or 4 bits times a scale multiplies its sums by the scale. The scale is one
+    number, or one for each place of dimensions of the result:
+
+        sum of a * (w s)  =  (sum of a * w) s
+
+    The kernel of the product then converts the integers and does nothing else with them.
+
+    Leaves alone scales that differ along a dimension that is summed, other element types and, with `strict-math`, all. Needs: the grad phase
+    or later, and `vx-decompose` for `vx.dequantize`. Keeps: dynamic shapes. Numerics: rounds once for a sum instead of once for a weight.
+  }];
+  let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false", "Keep every rounding step, so scale the weights">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
@@ -213,18 +253,19 @@ def RecognizeNormsPass : Pass<"vx-recognize-norms", "::mlir::func::FuncOp"> {
 def RecognizeAttentionPass : Pass<"vx-recognize-attention", "::mlir::func::FuncOp"> {
   let summary = "Find attention that was exported in parts";
   let description = [{
-    Two contractions around a softmax become one `vx.attention`, together with what stands between and around them:
+    Two contractions around a softmax become one `vx.attention`, together with the ops between and around them:
 
-    - constant factors of the query, the key or the scores join `scale`; c * tanh(x / c) is `softcap`;
-    - a sum with something that is no contraction is `bias`; a choice of -inf is `mask`, or `causal` with `past` where the condition compares the key's
-      place with the query's;
-    - a choice of 0 where the softmax is NaN is `zero_invalid`;
+    - constant factors of the query, the key or the scores become part of `scale`; c * tanh(x / c) is `softcap`;
+    - a sum with a value that is no contraction is `bias`; a choice of -inf is `mask`, or `causal` with `past` if the condition compares the
+      key's position with the query's;
+    - a choice of 0 for a softmax that is NaN is `zero_invalid`;
     - heads of keys and values that are repeated for groups of the query's heads;
-    - transpositions of the operands and of the result, and slices of the operands that keep whole heads, which become slices of the untransposed tensor.
+    - transpositions of the operands and of the result, and slices of the operands by whole heads, which become slices of the untransposed
+      tensor.
 
-    Leaves alone scores or weights that something else reads, and contractions of other forms. Needs: `vx-simplify-views`. Keeps: dynamic shapes.
-    Numerics: the scores are scaled once instead of their factors, and divided by the sum after the last contraction; a row without a valid weight is 0
-    even where `value` is not finite. `strict-math` switches the pass off.
+    Leaves alone scores or weights that another op reads, and contractions of other forms. Needs: `vx-simplify-views`. Keeps: dynamic
+    shapes. Numerics: the scores are scaled once instead of their factors, and divided by the sum after the last contraction; a row without
+    a valid weight is 0 even if `value` is not finite. `strict-math` switches the pass off.
   }];
   let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false",
                         "Keep every rounding step, so leave the parts">];
@@ -241,13 +282,13 @@ def ApplyPrecisionPass : Pass<"vx-apply-precision", "::mlir::func::FuncOp"> {
                                             %b = vx.cast %w : tensor<16x5xf32> -> tensor<16x5xf16>
                                             %r = vx.contract %a, %b ... sums = f32
 
-    With tf32 the operands stay f32, and a device that has products of tf32 may take them:
+    With tf32 the operands stay f32, and a device with products of tf32 may use them:
 
         %r = vx.contract %x, %w ... factors = tf32
 
-    Leaves alone `vx.attention`, whose products stay f32, and what is not f32. Needs: `vx-simplify-views` and `vx-recognize-attention` before,
-    whose forms the casts would hide. Keeps: dynamic shapes. Idempotent. Numerics: rounds each factor once, to 11 (f16, tf32) or 8 (bf16) bits;
-    f16 ends at 65504. `precision=f32` switches the pass off.
+    Leaves alone `vx.attention`, which has products of f32, and ops of other types. Needs: `vx-simplify-views` and `vx-recognize-attention`
+    before, since the casts would hide their forms. Keeps: dynamic shapes. Idempotent. Numerics: rounds each factor once, to 11 (f16, tf32)
+    or 8 (bf16) bits; f16 ends at 65504. `precision=f32` switches the pass off.
   }];
   let options = [Option<"precision", "precision", "std::string", /*default=*/"\"f32\"", "f32, tf32, f16 or bf16">];
   let dependentDialects = ["::vx::VXDialect"];
@@ -277,10 +318,10 @@ def VerifyImportPass : Pass<"vx-verify-import", "::mlir::ModuleOp"> {
       `vx.dispatch`).
     - C2: every dimension symbol is declared, and every symbol that `vx.bind_symbol` names is data-dependent.
     - C3: the location of every op names its source.
-    - C4: inputs and results are tensors, sequences and optionals of what vx computes with; a function has a name, and so have its inputs and
+    - C4: inputs and results are tensors, sequences and optionals of element types of vx; a function has a name, and so have its inputs and
       its results, each another one.
     - C5: 64 bits count the bytes of every static tensor.
-    - C6: every constant of numbers or bools is inline, or a resource that is there with as many bytes as its type has.
+    - C6: every constant of numbers or bools is inline, or an existing resource with the bytes of its type.
 
     Changes nothing.
   }];
@@ -290,10 +331,10 @@ def VerifyImportPass : Pass<"vx-verify-import", "::mlir::ModuleOp"> {
 def NumberStringsPass : Pass<"vx-number-strings", "::mlir::ModuleOp"> {
   let summary = "Turn tensors of strings into tensors of their numbers";
   let description = [{
-    A tensor of strings becomes one of i32. What a number stands for, the call knows: 0 is the empty string, the strings of constants
-    follow, in `vx.strings` of the module, and behind them come those of the inputs and those that the host makes. Equal strings have
-    one number, so that to move, choose and compare strings is to do so with numbers, on any device. Inputs and results that are
-    strings to the caller are marked `vx.is_string`.
+    A tensor of strings becomes one of i32. The call has the string of each number: 0 is the empty string, the strings of constants follow,
+    in `vx.strings` of the module, and after them come those of the inputs and those that the host makes. Equal strings have one number, so
+    kernels move, choose and compare strings as numbers, on any device. Inputs and results that are strings to the caller are marked
+    `vx.is_string`.
 
         %0 = vx.constant dense<["a", "b"]> : tensor<2x!vx.string>
     becomes
@@ -307,7 +348,7 @@ def NumberStringsPass : Pass<"vx-number-strings", "::mlir::ModuleOp"> {
 def VerifyGraphPass : Pass<"vx-verify-graph", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the graph phase";
   let description = [{
-    What `vx-verify-import` checks of ops and symbols (C1, C2), and:
+    The checks of `vx-verify-import` on ops and symbols (C1, C2), and:
 
     - C3: every dynamic dimension of a tensor value has an expression. Elements of sequences may have unknown sizes.
     - C4: every symbol that is not data-dependent is the whole size of a dimension of an input, by which a call binds it.
@@ -319,17 +360,17 @@ def VerifyGraphPass : Pass<"vx-verify-graph", "::mlir::ModuleOp"> {
 
 def VerifyGradPass : Pass<"vx-verify-grad", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the grad phase";
-  let description = [{ What `vx-verify-graph` checks (C1 to C4) holds of the ops of gradients too. Changes nothing. }];
+  let description = [{ The checks of `vx-verify-graph` (C1 to C4) hold for the ops of gradients too. Changes nothing. }];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
 def VerifyOptimisedPass : Pass<"vx-verify-optimised", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the optimised phase";
   let description = [{
-    What `vx-verify-graph` checks (C1 to C4; so a symbol that was specialised is named by nothing), and:
+    The checks of `vx-verify-graph` (C1 to C4; so no type names a symbol that was specialised), and:
 
     - C5: every contraction and convolution of f32 multiplies in `precision`.
-    - C6: every input has the `vx.range` that the graph takes, and none where its elements index nothing.
+    - C6: every input has the `vx.range` that the graph accepts, and none if its elements index nothing.
 
     Changes nothing.
   }];
@@ -338,20 +379,20 @@ def VerifyOptimisedPass : Pass<"vx-verify-optimised", "::mlir::ModuleOp"> {
 }
 
 def HoistIndexChecksPass : Pass<"vx-hoist-index-checks", "::mlir::func::FuncOp"> {
-  let summary = "Check the indices of what reads new state before the state is updated";
+  let summary = "Check the indices of reads of new state before the state is updated";
   let description = [{
-    A kernel that may report a fault may not stand behind the update of a variable in place: a call that fails changes no variable, so the
-    update would go to a copy. Where a `vx.gather` reads what is stored, or what follows from it, its indices are checked by a
-    `vx.check_indices`, which waits for nothing but them, and the gather is `in_range`. It is, too, where the indices are checked or constant.
-    What may fault and does not wait for new state comes to stand before it.
+    A kernel that may report a fault must not come after the update of a variable in place: a call that fails changes no variable, so the
+    update would need a copy. If a `vx.gather` reads a stored value, or one that depends on it, a `vx.check_indices` checks its indices and
+    depends on nothing else; the gather is then `in_range`. It is `in_range` too if the indices are already checked or constant. Ops that
+    may fault and do not depend on new state move before it.
 
         %new = vx.scatter set %cache, %at, %rows         ->    %ok = vx.check_indices %pages below [#vx.dim<9>]
         vx.variable_store %new, @cache                         %new = vx.scatter set %cache, %at, %rows
         %y = vx.gather %new, %pages axis = 0                   vx.variable_store %new, @cache
                                                                %y = vx.gather %new, %ok axis = 0 in_range
 
-    Indices that are read from the new state stay as they are, and so do gathers whose result may be empty while indices are not: these read
-    none. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
+    Indices that are read from the new state do not change. Neither do gathers with a result that may be empty while the indices are not:
+    these read no index. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }

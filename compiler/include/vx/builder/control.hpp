@@ -38,8 +38,8 @@ inline int32_t endBody(vxb_graph *graph, const std::vector<Ref> &results) {
   return body;
 }
 
-/// A Loop of `count` iterations. `body` takes the number of the iteration and the carried values; it gives what is
-/// carried on, and then what is stacked.
+/// A Loop of `count` iterations. `body` takes the number of the iteration and the carried values. It returns the next
+/// carried values, then the values to stack.
 template <class... S, class F>
 std::vector<Ref> loopOf(const Ref &count, const std::tuple<S...> &start, const Place &place, size_t stacked, F body) {
   vxb_graph *graph = count.graph;
@@ -64,8 +64,8 @@ std::vector<Ref> loopOf(const Ref &count, const std::tuple<S...> &start, const P
 
 } // namespace detail
 
-/// Calls `body(i, s...)` for i = 0 to count - 1; it gives the next s, as a tensor or a tuple, of the same types. Gives
-/// the last ones.
+/// Calls `body(i, s...)` for i = 0 to count - 1. It returns the next s, as a tensor or a tuple, of the same types. The
+/// result is the last s.
 template <class F, class... S>
 auto loop(const Scalar<i64> &count, const std::tuple<S...> &start, F body, Loc where = Loc::current()) {
   const detail::Place place{"", "loop", where};
@@ -84,8 +84,9 @@ auto loop(const Scalar<i64> &count, const Tensor<D, S...> &start, F body, Loc wh
   return loop(count, std::tuple(start), body, where);
 }
 
-/// Calls `body(x[t], s...)` for each place t of the first dimension of `x`; it gives a pair of the next s, as a tensor
-/// or a tuple, and a tensor y. Gives a pair of the last s, and all y with the dimension before them.
+/// Calls `body(x[t], s...)` for each position t of the first dimension of `x`. It returns a pair of the next s, as a
+/// tensor or a tuple, and a tensor y. The result is a pair of the last s, and all y with the first dimension of `x`
+/// before their own.
 template <class F, class D, Dim T, Dim... X, class... S>
 auto scan(const Tensor<D, T, X...> &x, const std::tuple<S...> &start, F body, Loc where = Loc::current()) {
   const detail::Place place{"", "scan", where};
@@ -117,7 +118,7 @@ auto scan(const Tensor<D, T, X...> &x, const Tensor<E, S...> &start, F body, Loc
   return scan(x, std::tuple(start), body, where);
 }
 
-/// The result of `yes` where the condition holds, else that of `no`: a tensor or a tuple, of one type. Only that one is
+/// The result of `yes` if the condition holds, else that of `no`: a tensor or a tuple, of one type. Only that one is
 /// computed.
 template <class Yes, class No>
 auto branch(const Scalar<b1> &condition, Yes yes, No no, Loc where = Loc::current()) {

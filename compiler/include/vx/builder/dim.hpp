@@ -1,4 +1,4 @@
-// Element types and sizes as template arguments, and the messages of what is checked when a program is compiled.
+// Element types and sizes as template arguments, and the messages of the checks when a program is compiled.
 #ifndef VX_BUILDER_DIM_HPP
 #define VX_BUILDER_DIM_HPP
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-// What a static check says has both values in it. Where a compiler takes no text that is computed, the text is the
-// argument of a template without a definition, which its message shows.
+// The message of a static check has both values. If a compiler accepts no computed text, the text is the argument of a
+// template without a definition, and the compiler's message shows it.
 #if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || (defined(__clang__) && __clang_major__ >= 17)
 #define VX_BUILDER_CHECK(ok, ...) static_assert(ok, (__VA_ARGS__))
 #else
@@ -68,8 +68,8 @@ struct b1 {
   using value = uint8_t; // 0 or 1
 };
 
-/// A size that is known (64), has a name ("batch"), or is any. The program's types know at most as much as the graph
-/// does. A size that they leave open is checked when the graph is built, or by the call.
+/// A size that is a number (64), a name ("batch"), or any. The program's types know at most as much as the graph does.
+/// A size that they leave open is checked when the graph is built, or by the call.
 struct Dim {
   char name[20]{};
   int64_t size = -1;
@@ -88,9 +88,9 @@ struct Dim {
 };
 inline constexpr Dim any = Dim(-1);
 
-/// Whether two sizes are never one: two numbers, or two names. A name may turn out to be a number.
+/// Whether two sizes are never equal: two different numbers, or two different names. A name and a number may be equal.
 constexpr bool clash(Dim a, Dim b) { return !a.isAny() && !b.isAny() && a != b && a.isNumber() == b.isNumber(); }
-/// The one of two sizes that says more.
+/// The more exact one of two sizes.
 constexpr Dim better(Dim a, Dim b) { return a.isAny() ? b : b.isAny() ? a : a.isNumber() ? a : b; }
 
 /// A text that is put together when a program is compiled.
@@ -132,7 +132,7 @@ struct Message {
 template <Message M>
 struct ShapeError;
 
-/// "vx: NAME: " and the parts behind it.
+/// "vx: NAME: " and the parts after it.
 template <class... Parts>
 constexpr Message message(const Parts &...parts) {
   Message text;
@@ -175,7 +175,7 @@ constexpr Dims<R> anyDims() {
 constexpr size_t axis(int a, size_t rank) { return static_cast<size_t>(a < 0 ? a + static_cast<int>(rank) : a); }
 constexpr bool isAxis(int a, size_t rank) { return a >= -static_cast<int>(rank) && a < static_cast<int>(rank); }
 
-/// The first dimension that is never one size in both; R: there is none.
+/// The first dimension in which the two sizes are never equal; R: there is none.
 template <size_t R>
 constexpr size_t findClash(const Dims<R> &a, const Dims<R> &b) {
   for (size_t i = 0; i < R; ++i)

@@ -211,7 +211,7 @@ auto logsumexp(const Tensor<D, S...> &x, Loc where = Loc::current()) {
           .set("keepdims", 0)
           .out());
 }
-/// The place of the greatest element of dimension A, the first of several.
+/// The position of the greatest element of dimension A, the first of several.
 template <int A = -1, class D, Dim... S>
 auto argmax(const Tensor<D, S...> &x, Loc where = Loc::current()) {
   return detail::argOf<A>("ArgMax", "argmax", x, where);
@@ -251,7 +251,7 @@ inline Ref swapLast(const Ref &value, size_t rank, const Place &place) {
     order.push_back(static_cast<int64_t>(i + 2 < rank ? i : i + 2 == rank ? rank - 1 : rank - 2));
   return Node("Transpose", value, place).set("perm", order).out();
 }
-/// Of matrices, each of a batch with that of the other's; a matrix on the right is each one's.
+/// The product of matrices: each of a batch by that of the other batch. A single matrix on the right is used for all.
 template <bool IsTransposed, class D, Dim... S, Dim... E>
 auto product(const Tensor<D, S...> &a, const Tensor<D, E...> &b, const Place &place) {
   constexpr size_t left = sizeof...(S), right = sizeof...(E);
@@ -292,8 +292,8 @@ auto matmul_nt(const Tensor<D, S...> &a, const Tensor<D, E...> &b, Loc where = L
 
 //===-- Places --------------------------------------------------------------------------------===//
 
-/// Of dimension A the places that `indices` name, whose dimensions stand in its place. Negative ones count from the
-/// end.
+/// The positions of dimension A that `indices` name; the dimensions of `indices` replace it. Negative ones count from
+/// the end.
 template <int A = 0, class D, Dim... S, Dim... E>
 auto gather(const Tensor<D, S...> &x, const Tensor<i64, E...> &indices, Loc where = Loc::current()) {
   constexpr size_t rank = sizeof...(S), count = sizeof...(E);
@@ -321,7 +321,7 @@ auto gather(const Tensor<D, S...> &x, const Tensor<i64, E...> &indices, Loc wher
                               .out());
 }
 
-/// Of each row the element that `indices` name, from 0; another index is a fault of the call.
+/// The element of each row that `indices` name, from 0; another index is a fault of the call.
 template <class D, Dim... S, Dim... E>
 auto pick(const Tensor<D, S...> &x, const Tensor<i64, E...> &indices, Loc where = Loc::current()) {
   constexpr size_t rank = sizeof...(S);
@@ -340,7 +340,7 @@ auto pick(const Tensor<D, S...> &x, const Tensor<i64, E...> &indices, Loc where 
       detail::Node("Pick", x.ref(), place).in(indices.ref()).set("axis", static_cast<int64_t>(rank - 1)).out());
 }
 
-/// 1 in the place of the index, else 0; all 0 for an index that is none.
+/// 1 at the position of the index, else 0; all 0 for an index out of range.
 template <int64_t Classes, class D = f32, Dim... S>
 Tensor<D, S..., Dim(Classes)> one_hot(const Tensor<i64, S...> &indices, Loc where = Loc::current()) {
   const detail::Place place{"", "one_hot", where};
@@ -429,7 +429,7 @@ auto split(const Tensor<D, S...> &x, Loc where = Loc::current()) {
   }(std::make_index_sequence<static_cast<size_t>(N)>());
 }
 
-/// `low` and `high` places more at the ends of dimension A, which hold `value`.
+/// `low` and `high` more positions at the ends of dimension A, which hold `value`.
 template <int A, int64_t Low, int64_t High, class D, Dim... S>
 auto pad(const Tensor<D, S...> &x, double value = 0, Loc where = Loc::current()) {
   constexpr size_t rank = sizeof...(S);
@@ -472,7 +472,7 @@ template <class D, Dim... S>
 Tensor<D, S...> constant(std::initializer_list<typename D::value> elements, Loc where = Loc::current()) {
   return constant<D, S...>(std::span<const typename D::value>(elements.begin(), elements.size()), where);
 }
-/// One number in every place; a size may be the name of an input's.
+/// One number in every element; a size may be the name of a dimension of an input.
 template <class D, Dim... S>
 Tensor<D, S...> full(double number, Loc where = Loc::current()) {
   return Scalar<D>(number).template broadcast<S...>(where);
@@ -519,7 +519,7 @@ Tensor<i64, N> iota(Loc where = Loc::current()) {
   return constant<i64, N>(numbers, where);
 }
 
-/// x + b, b a row or a matrix for each place of x's first dimensions.
+/// x + b, with b a row or a matrix for each position of x's first dimensions.
 template <class D, Dim... S, Dim... E>
 auto add_rows(const Tensor<D, S...> &x, const Tensor<D, E...> &b, Loc where = Loc::current()) {
   constexpr size_t rank = sizeof...(S), count = sizeof...(E);
@@ -538,9 +538,9 @@ auto add_rows(const Tensor<D, S...> &x, const Tensor<D, E...> &b, Loc where = Lo
 
 //===-- Gradients -----------------------------------------------------------------------------===//
 
-/// Of `y`, the sum of its elements where it has several, by each element of each `x`, of which `y` is computed in this
-/// function. Gradients of gradients are taken the same way. Where `y` does not depend on an `x` they are 0, which a
-/// note of the compilation says.
+/// The gradient of `y`, or of the sum of its elements if it has several, by each element of each `x`. `y` is computed
+/// from these in this function. Gradients of gradients work the same way. If `y` does not depend on an `x` they are 0,
+/// and the compilation prints a note.
 template <class D, Dim... Y, class... X>
 std::tuple<X...> gradient(const Tensor<D, Y...> &y, const std::tuple<X...> &x, Loc where = Loc::current()) {
   const detail::Place place{"", "gradient", where};

@@ -21,7 +21,7 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// How a parameter starts. Random numbers follow from the instance's seed and the parameter's name.
+/// The first values of a parameter. Random values follow from the instance's seed and the parameter's name.
 struct Init {
   vxb_init_kind kind = VXB_INIT_ZEROS;
   double a = 0, b = 0;
@@ -32,7 +32,7 @@ inline Init constant_init(double value) { return {VXB_INIT_CONSTANT, value, 0}; 
 inline Init uniform(double low, double high) { return {VXB_INIT_UNIFORM, low, high}; }
 inline Init normal(double mean, double deviation) { return {VXB_INIT_NORMAL, mean, deviation}; }
 inline Init orthogonal(double gain = 1) { return {VXB_INIT_ORTHOGONAL, gain, 0}; }
-/// As PyTorch's kaiming_uniform_(a = sqrt(5)), which its layers start with.
+/// As PyTorch's kaiming_uniform_(a = sqrt(5)), the default of its layers.
 inline Init kaiming_uniform(int64_t inputs) {
   const double bound = inputs > 0 ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
   return uniform(-bound, bound);
@@ -44,7 +44,7 @@ inline Init xavier_uniform(int64_t inputs, int64_t outputs) {
 
 namespace detail {
 
-/// A value of a graph. A number that has no graph yet becomes a constant where it is read.
+/// A value of a graph. A number without a graph becomes a constant when it is read.
 struct Ref {
   vxb_graph *graph = nullptr;
   vxb_value id = -2; // of no value
@@ -60,7 +60,7 @@ struct Place {
   vxb_place raw() const { return {scope.c_str(), layer, where.file_name(), where.line()}; }
 };
 
-/// The graph whose function is being built by this thread.
+/// The graph with the function that this thread builds.
 inline thread_local vxb_graph *current = nullptr;
 
 [[noreturn]] inline void raise(vxb_graph *graph) { throw Error(vxb_graph_message(graph)); }
@@ -126,8 +126,8 @@ inline Ref list(vxb_graph *graph, const Place &place, const std::vector<int64_t>
   return constant(graph, place, VXB_I64, {static_cast<int64_t>(numbers.size())}, numbers.data(), numbers.size() * 8);
 }
 
-/// A node in the making. It owns all that it is given but `op` and the names of attributes, which are literals: it may
-/// outlive the expression that makes it.
+/// A node under construction. It owns all of its arguments except `op` and the names of attributes, which are literals.
+/// So it may outlive the expression that makes it.
 class Node {
 public:
   Node(const char *op, vxb_graph *graph, Place place) : op(op), graph(graph), place(std::move(place)) {}
@@ -210,7 +210,7 @@ inline Ref as(const Ref &value, const std::vector<std::string> &dims, const Plac
   return Node("As", value, place).setText("dims", dims, true).out();
 }
 
-/// Makes the sizes of two values one: what the graph cannot prove, the call checks.
+/// Makes the sizes of two values equal: the call checks the equalities that the graph cannot prove.
 inline void unify(Ref &a, Ref &b, const Place &place) {
   std::vector<std::string> left = describeDims(a), right = describeDims(b);
   if (left == right)
@@ -239,8 +239,8 @@ inline void unify(Ref &a, Ref &b, const Place &place) {
 template <class D, Dim... S>
 class Variable;
 
-/// A place in the tree of layers: the names of parameters, messages and exports follow from it. `scope / "fc1"` is the
-/// place of a layer inside; its parameters are "fc1.weight" and so on.
+/// A position in the tree of layers: the names of parameters, messages and exports follow from it. `scope / "fc1"` is
+/// the position of a layer inside; its parameters are "fc1.weight" and so on.
 class Scope {
 public:
   Scope operator/(std::string_view name) const {
@@ -261,7 +261,7 @@ public:
                             Loc where = Loc::current()) const {
     return Tensor<D, S...>(variable(D::type, name, sizes, VXB_PARAMETER, init, where));
   }
-  /// A variable that layers collect, and that is no weight: the mean of a batch norm.
+  /// A variable that layers collect and that is no weight, such as the mean of a batch norm.
   template <class D, Dim... S>
   Tensor<D, S...> statistic(std::string_view name, Init init = {}, Loc where = Loc::current()) const {
     return Tensor<D, S...>(variable(D::type, name, {S.size...}, VXB_STATISTIC, init, where));
@@ -369,12 +369,12 @@ public:
   Scope root() const { return Scope(graph.get()); }
   vxb_graph *get() const { return graph.get(); }
 
-  /// The range of a symbol, and a number that it is a multiple of; before the first function that has it.
+  /// The range of a symbol, and a number that it is a multiple of. Call it before the first function with the symbol.
   void symbol(const char *name, int64_t min, int64_t max, int64_t multiple = 1) {
     detail::check(get(), vxb_symbol(get(), name, min, max, multiple));
   }
 
-  /// A function of the module: `body` takes tensors, and gives one or a tuple of several.
+  /// A function of the module: `body` takes tensors, and returns one or a tuple of several.
   template <class F>
   void function(const std::string &name, std::initializer_list<const char *> inputs,
                 std::initializer_list<const char *> outputs, F body, Loc where = Loc::current()) {
@@ -386,10 +386,10 @@ public:
   /// The first function, by which the module predicts.
   const std::string &first_function() const { return first; }
 
-  /// Of the training, which compile() takes.
+  /// Options of the training, for compile().
   std::string precision;
 
-  // As `function`, whose results `names` is given.
+  // As `function`, with the names of the results.
   template <class F>
   void build(const std::string &name, std::initializer_list<const char *> inputs,
              const std::vector<const char *> &outputs, F body, Loc where) {

@@ -1,5 +1,5 @@
 // Layers: plain structs with parameters, which are called. Names, layouts and initial values of parameters are
-// PyTorch's, so that its state dicts load as they are.
+// PyTorch's, so its state dicts load without a change.
 #ifndef VX_BUILDER_LAYERS_HPP
 #define VX_BUILDER_LAYERS_HPP
 
@@ -55,7 +55,7 @@ constexpr auto withLast() {
   made.back() = Last;
   return made;
 }
-/// The places of a window that a dimension has.
+/// The number of positions of a window along a dimension.
 constexpr Dim windowsOf(Dim size, int kernel, int stride, int padding, int dilation) {
   if (!size.isNumber())
     return any;
@@ -79,7 +79,7 @@ struct Filter {
   Tensor<f32, Out> bias;
 
 protected:
-  // Second and the window are what PyTorch counts as a place's inputs, backwards too.
+  // PyTorch counts Second and the window as the inputs of a position, backwards too.
   Filter(Scope scope, bool hasBias, Init init, Loc where) : scope(scope) {
     std::vector<int64_t> sizes;
     for (const Dim &dim : dims)
@@ -95,7 +95,7 @@ protected:
       bias = scope.parameter<f32, Out>("bias", init.isGiven ? Init{} : wanted, where);
   }
 
-  /// The op over it, up to what the directions have of their own.
+  /// The op over it, without the attributes that only one direction has.
   template <class O>
   Node begin(const char *layer, const char *op, const Ref &x, const O &options, Loc where) const {
     Node node(op, x, scope.place(layer, where));
@@ -126,7 +126,7 @@ auto affine(const Tensor<f32, S...> &x, const Ref &weight, const Ref *bias, cons
   return TensorOf<f32, out>(bias ? Node("Add", product, place).in(*bias).out() : product);
 }
 
-/// Says that a tensor has the size that a layer takes, where the program's types leave that open.
+/// States that a tensor has the size that a layer needs, if the program's types leave that open.
 template <Dim Want, Dim... S>
 Tensor<f32, S...> wantLast(const Tensor<f32, S...> &x, int64_t want, const Place &place) {
   if constexpr (lastOf<f32, S...>().isNumber() && Want.isNumber())
@@ -144,7 +144,7 @@ struct Linear {
   Tensor<f32, Out, In> weight;
   Tensor<f32, Out> bias;
 
-  /// The weight begins as PyTorch's, or as `init` says, then with a bias of zeros.
+  /// The weight begins as PyTorch's, or as `init` states; with `init` the bias begins with zeros.
   explicit Linear(Scope scope, bool has_bias = true, Init init = {.isGiven = false}, Loc where = Loc::current())
     requires(In.isNumber() && Out.isNumber())
       : Linear(scope, In.size, Out.size, has_bias, init, where) {}
@@ -365,7 +365,7 @@ private:
   double epsilon, momentum;
 };
 
-/// Of each of `Groups` groups of channels, over their places.
+/// Of each of `Groups` groups of channels, over their positions.
 template <int Groups, int Channels>
 struct GroupNorm {
   static_assert(Groups >= 1 && Channels % Groups == 0, "vx: GroupNorm: the groups must divide the channels");
@@ -412,18 +412,18 @@ private:
 
 //===-- Attention -----------------------------------------------------------------------------===//
 
-/// Each place sees itself and those before it.
+/// Each position sees itself and those before it.
 struct Causal {};
 inline constexpr Causal causal;
 
 struct AttentionOptions {
   bool bias = true;
-  double rope_theta = 0; // of rotary positions, 10000 as they are mostly taken; 0: none
-  int64_t window = 0;    // places that one sees at most, itself and those before it; 0: all
+  double rope_theta = 0; // of rotary positions, mostly 10000; 0: none
+  int64_t window = 0;    // the most positions that one sees, itself and those before it; 0: all
 };
 
-/// Heads of attention over x [batch, places, Width]: softmax(q k^T / sqrt(depth)) v, with an output layer. `KeyHeads`
-/// heads of keys and values serve `Heads` of queries.
+/// Heads of attention over x [batch, positions, Width]: softmax(q k^T / sqrt(depth)) v, with an output layer.
+/// `KeyHeads` heads of keys and values serve `Heads` of queries.
 template <int Width, int Heads, int KeyHeads = Heads>
 struct MultiHeadAttention {
   static_assert(Heads >= 1 && Width % Heads == 0, "vx: MultiHeadAttention: the heads must divide the width");
@@ -528,7 +528,7 @@ private:
     return detail::Node("Reshape", repeated, place).in(sizes).out();
   }
 
-  /// Rotary positions, of the two halves of a head: (a cos - b sin, b cos + a sin) by place / theta^(2 i / depth).
+  /// Rotary positions, of the two halves of a head: (a cos - b sin, b cos + a sin) by position / theta^(2 i / depth).
   detail::Ref rotate(const detail::Ref &heads, const detail::Ref &places, const detail::Place &place) const {
     static_assert(depth % 2 == 0, "vx: MultiHeadAttention: rotary positions want heads of an even depth");
     vxb_graph *graph = scope.graph();
@@ -614,7 +614,7 @@ protected:
                    message(name "<", In, ", ", Hidden, ">: the state's last dimension is ", H));                       \
   VX_BUILDER_CHECK(!clash(B, C), message(name ": the batch is ", B, " of the input, ", C, " of the state"))
 
-/// h' = tanh(W_ih x + b_ih + W_hh h + b_hh) over x [places, batch, In]: gives all h, and the last one.
+/// h' = tanh(W_ih x + b_ih + W_hh h + b_hh) over x [positions, batch, In]: returns all h, and the last one.
 template <int In, int Hidden>
 struct RNN : detail::Recurrent<1, In, Hidden> {
   explicit RNN(Scope scope, Loc where = Loc::current()) : detail::Recurrent<1, In, Hidden>(scope, where) {}
@@ -629,7 +629,7 @@ struct RNN : detail::Recurrent<1, In, Hidden> {
   }
 };
 
-/// Gates r, z, n as PyTorch's GRU, over x [places, batch, In]: gives all h, and the last one.
+/// Gates r, z, n as PyTorch's GRU, over x [positions, batch, In]: returns all h, and the last one.
 template <int In, int Hidden>
 struct GRU : detail::Recurrent<3, In, Hidden> {
   explicit GRU(Scope scope, Loc where = Loc::current()) : detail::Recurrent<3, In, Hidden>(scope, where) {}
@@ -647,7 +647,7 @@ struct GRU : detail::Recurrent<3, In, Hidden> {
   }
 };
 
-/// Gates i, f, g, o as PyTorch's LSTM, over x [places, batch, In]: gives all h, the last h, and the last cell.
+/// Gates i, f, g, o as PyTorch's LSTM, over x [positions, batch, In]: returns all h, the last h, and the last cell.
 template <int In, int Hidden>
 struct LSTM : detail::Recurrent<4, In, Hidden> {
   explicit LSTM(Scope scope, Loc where = Loc::current()) : detail::Recurrent<4, In, Hidden>(scope, where) {}
@@ -715,7 +715,7 @@ struct AvgPool {
     return detail::pool<N, Kernel, O>("AveragePool", x, {"", "AvgPool", where});
   }
 };
-/// The mean of each channel's places.
+/// The mean of each channel's positions.
 template <Dim B, Dim C, Dim... S>
 Tensor<f32, B, C> global_avg_pool(const Tensor<f32, B, C, S...> &x, Loc where = Loc::current()) {
   const detail::Place place{"", "global_avg_pool", where};

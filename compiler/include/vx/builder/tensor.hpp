@@ -1,4 +1,4 @@
-// Tensors: a value of a graph, whose element type and sizes the program's types know.
+// Tensors: values of a graph with an element type and sizes in the program's types.
 #ifndef VX_BUILDER_TENSOR_HPP
 #define VX_BUILDER_TENSOR_HPP
 
@@ -13,7 +13,7 @@ namespace vx::build {
 
 namespace detail {
 
-/// An argument and where it was given: operators have no arguments of their own for that.
+/// An argument and its source position: operators have no arguments of their own for that.
 template <class T>
 struct At {
   const T &value;
@@ -64,7 +64,7 @@ constexpr bool needUnify(const Dims<R> &a, const Dims<R> &b) {
   return false;
 }
 
-/// A node of ONNX of two tensors, that are made one shape where they are not proved to be.
+/// A node of ONNX of two tensors. If their shapes are not proved equal, the call checks that.
 template <class R, class D, Dim... S, Dim... E>
 R binary(const char *op, const Tensor<D, S...> &a, const Tensor<D, E...> &b, const Place &place) {
   vxb_graph *graph = graphOf(a.ref(), b.ref());
@@ -98,9 +98,9 @@ constexpr auto withoutAxes(std::index_sequence<I...>, const std::array<int, size
 
 } // namespace detail
 
-/// A value of the function that is being built. `S` are its sizes, row-major: numbers, names, or `any`. A tensor of
-/// which less is known becomes one of which more is known only by `as`, which the graph or the call checks. It is two
-/// words; copies are the same value.
+/// A value of the function that is being built. `S` are its sizes, row-major: numbers, names, or `any`. Only `as` turns
+/// a tensor into one with more exact sizes, which the graph or the call checks. A tensor is two words; copies are the
+/// same value.
 template <class D, Dim... S>
 class Tensor {
 public:
@@ -115,14 +115,14 @@ public:
 
   Tensor() = default;
   explicit Tensor(const detail::Ref &ref) : value(ref) {}
-  /// A number where a scalar is taken.
+  /// A number as a scalar.
   Tensor(double number)
     requires(rank == 0)
   {
     value.number = number;
     value.isNumber = true;
   }
-  /// Of the same tensor more is known.
+  /// The same tensor with more exact sizes.
   template <Dim... E>
     requires(sizeof...(E) == rank && rank > 0)
   Tensor(const Tensor<D, E...> &other) : value(other.ref()) {
@@ -175,7 +175,7 @@ public:
                                 .set("perm", std::vector<int64_t>{static_cast<int64_t>(detail::axis(P, rank))...})
                                 .out());
   }
-  /// With a dimension of 1 in place A of the result.
+  /// With a dimension of 1 at position A of the result.
   template <int A>
   auto unsqueeze(Loc where = Loc::current()) const {
     static_assert(detail::isAxis(A, rank + 1), "vx: unsqueeze: the result has no such dimension");
@@ -190,7 +190,7 @@ public:
     return TensorOf<D, out>(
         detail::Node("Unsqueeze", value, place).in(detail::list(value.graph, place, {static_cast<int64_t>(at)})).out());
   }
-  /// Without dimension A, whose size is 1.
+  /// Without dimension A, which has the size 1.
   template <int A>
   auto squeeze(Loc where = Loc::current()) const {
     static_assert(detail::isAxis(A, rank), "vx: squeeze: the tensor has no such dimension");
@@ -229,7 +229,7 @@ public:
     return Tensor<D2, S...>(
         detail::Node("Cast", detail::lower<D>(value, detail::graphOf(value), place), place).set("to", D2::type).out());
   }
-  /// Places Start to End - 1 of dimension A, each Step-th of them.
+  /// Positions Start to End - 1 of dimension A, each Step-th of them.
   template <int A, int64_t Start, int64_t End, int64_t Step = 1>
   auto slice(Loc where = Loc::current()) const {
     static_assert(detail::isAxis(A, rank), "vx: slice: the tensor has no such dimension");
@@ -252,7 +252,7 @@ public:
                                 .in(list(Step))
                                 .out());
   }
-  /// Place `index` of dimension A, which goes away. A negative one counts from the end.
+  /// Position `index` of dimension A, which goes away. A negative one counts from the end.
   template <int A>
   auto select(const Tensor<i64> &index, Loc where = Loc::current()) const {
     static_assert(detail::isAxis(A, rank), "vx: select: the tensor has no such dimension");

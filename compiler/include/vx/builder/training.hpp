@@ -1,4 +1,4 @@
-// Losses, optimizers, and what makes a module of a graph.
+// Losses, optimizers, and the compilation of a graph to a module.
 #ifndef VX_BUILDER_TRAINING_HPP
 #define VX_BUILDER_TRAINING_HPP
 
@@ -67,8 +67,8 @@ Scalar<f32> cross_entropy(const Tensor<f32, S...> &logits, const Tensor<i64, Y..
     spec += ",ignore_index=" + std::to_string(options.ignore_index);
   return Scalar<f32>(detail::loss(spec, "cross_entropy", logits.ref(), labels.ref(), where)[0]);
 }
-/// The share of rows whose greatest logit is the label's, the first of several: of those with another label than
-/// `options.ignore_index`.
+/// The share of rows in which the greatest logit, the first of several, is the label's. Rows with the label
+/// `options.ignore_index` do not count.
 template <Dim... S, Dim... Y>
 Scalar<f32> accuracy(const Tensor<f32, S...> &logits, const Tensor<i64, Y...> &labels, CrossEntropy options = {},
                      Loc where = Loc::current()) {
@@ -114,7 +114,7 @@ VX_BUILDER_LOSS(kl, "kl:")
 
 /// AdamW by its numbers, or another one by `text`, as vx-compile's --optimizer spells it.
 struct Optimizer {
-  double lr = 1e-3; // where a session is given no schedule
+  double lr = 1e-3; // if a session has no schedule
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
   std::string text = {};
 };
@@ -144,8 +144,8 @@ struct Metric {
   std::string name;
   Scalar<f32> value;
 };
-/// The value that is minimised, and metrics that are reported beside it. A session takes each for a mean: over the rows
-/// of a batch, or, where it is a sum divided by another sum that no parameter is in, over that other sum (labels that
+/// The value that is minimised, and metrics that are reported beside it. A session treats each as a mean over the rows
+/// of a batch. If it is a sum divided by another sum without a parameter, it is a mean over that other sum (labels that
 /// are not ignored, weights).
 class Loss {
 public:
@@ -167,9 +167,9 @@ private:
 
 struct Training {
   Optimizer optimizer = {};
-  double clip_norm = 0;          // the greatest norm of all gradients; 0: any
-  double clip_value = 0;         // the greatest absolute value of one; 0: any
-  uint64_t memory = 0;           // bytes that a step may take; 0: any number
+  double clip_norm = 0;          // the greatest norm of all gradients; 0: no limit
+  double clip_value = 0;         // the greatest absolute value of one; 0: no limit
+  uint64_t memory = 0;           // the most bytes of a step; 0: no limit
   std::string precision = "f32"; // of products: f32, tf32, f16 or bf16
   bool keep_gradients = false;   // functions `backward` and `update` as well
   std::string freeze = {};       // patterns of parameters that are not trained, between commas; empty: none
@@ -177,7 +177,7 @@ struct Training {
   int64_t planned_batch = 0;     // rows that `memory` is planned for; 0: not known
 };
 
-/// Gives the graph's module the functions "train_step" and "evaluate": `body` takes tensors and gives the Loss. The
+/// Adds the functions "train_step" and "evaluate" to the graph's module: `body` takes tensors and returns the Loss. The
 /// parameters that it depends on are trained.
 template <class F>
 void train(Graph &graph, const std::string &name, std::initializer_list<const char *> inputs, const Training &options,
@@ -217,19 +217,19 @@ struct Compile {
   std::vector<std::string> variants = {}; // "cpu=avx512,x86-64-v3"
   std::string precision = {};             // of products; empty: that of train(), else f32
   std::string cache_folder = {};
-  std::string report = {};     // "text" or "json", which `on_text` gets
-  std::string stop_after = {}; // a phase, whose text `on_text` gets
+  std::string report = {};     // "text" or "json", for `on_text`
+  std::string stop_after = {}; // a phase; its text goes to `on_text`
   bool external_weights = false;
   bool check_only = false;
-  int64_t opset = 20;           // of ONNX's ops, of what a session exports
+  int64_t opset = 20;           // of ONNX's ops, for exports of a session
   std::string onnx_export = {}; // "inside", "external" or "none", as vx-compile --export
   unsigned threads = 0;
-  vxc_message_fn on_message = nullptr; // NULL: warnings go to stderr, errors into the exception alone
+  vxc_message_fn on_message = nullptr; // NULL: warnings go to stderr, errors to the exception alone
   vxc_text_fn on_text = nullptr;
   void *user_data = nullptr;
 };
 
-/// The bytes of a module file. A vx::Module that is loaded of them reads them in place, so a temporary gives none.
+/// The bytes of a module file. A vx::Module reads them in place, so a temporary does not return them.
 class CompiledModule {
 public:
   explicit CompiledModule(vxc_module *module) : module(module, vxc_module_release) {}
@@ -299,7 +299,7 @@ void compileBy(Graph &graph, const Compile &options, F run) {
 
 } // namespace detail
 
-/// Compiles the graph to a module file. Throws Error with the reason, and leaves no file then.
+/// Compiles the graph to a module file. On failure it throws Error with the reason, and leaves no file.
 inline void compile(Graph &graph, const std::string &path, const Compile &options = {}) {
   detail::compileBy(graph, options,
                     [&](const vxc_options &raw) { return vxb_compile(graph.get(), path.c_str(), &raw); });
@@ -312,8 +312,8 @@ inline CompiledModule compile_bytes(Graph &graph, const Compile &options = {}) {
   return CompiledModule(module);
 }
 
-/// Writes a function as an ONNX model. `read(name, data, size)` gives the elements of a parameter: those of a session
-/// or an instance. It is written beside `path` and renamed when it is whole. A file that was there stays if it fails.
+/// Writes a function as an ONNX model. `read(name, data, size)` copies the elements of a parameter: those of a session
+/// or an instance. The file is written beside `path` and renamed when it is complete. On failure the old file stays.
 template <class F>
 void export_onnx(Graph &graph, const std::string &function, const std::string &path, F read, int64_t opset = 20) {
   struct stat known = {};

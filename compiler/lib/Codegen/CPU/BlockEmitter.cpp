@@ -55,7 +55,7 @@ Value BlockEmitter::maskBelow(int64_t lanes, Value base, Value upper, bool isWho
 }
 
 SmallVector<Value> BlockEmitter::multiply(const PackedRows &rows, const PackedColumns &columns, Value depth,
-                                          SmallVector<Value> sums) {
+                                          SmallVector<Value> sums, std::optional<Signs> bytes) {
   auto type = cast<VectorType>(sums.front().getType());
   scf::ForOp loop = evaluator->enterLoop(loc, index(0), depth, index(1), sums);
   sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
@@ -63,19 +63,32 @@ SmallVector<Value> BlockEmitter::multiply(const PackedRows &rows, const PackedCo
   SmallVector<Value> vectors;
   Value down = times(k, columns.step);
   Type element = cast<MemRefType>(columns.buffer.getType()).getElementType();
-  auto loadedType = VectorType::get(type.getShape(), element);
-  for (Value first : columns.first) {
+  constexpr int64_t together = 4; // bytes of a sum
+  auto loadedType = VectorType::get(columns.elements, element);
+  for (auto [i, first] : llvm::enumerate(columns.first)) {
     Value loaded = vector::LoadOp::create(builder, loc, loadedType, columns.buffer, plus(first, down));
-    vectors.push_back(columns.widening ? applyWidening(builder, loc, columns.widening, loaded) : loaded);
+    if (!columns.decode)
+      vectors.push_back(loaded);
+    else if (!columns.decode(loaded, k, i, vectors))
+      return {};
   }
   // Constant distances between rows become displacements of one address.
   Value across = plus(rows.first, times(k, rows.step));
   for (int64_t row = 0; row < rows.count; ++row) {
-    Value element = memref::LoadOp::create(builder, loc, rows.buffer, plus(across, row * rows.stride));
-    Value factor = evaluator->toVector(loc, element);
+    Value place = plus(across, row * rows.stride), factor;
+    if (bytes) {
+      auto fourType = VectorType::get(together, element), oneType = VectorType::get(1, type.getElementType());
+      Value four = vector::LoadOp::create(builder, loc, fourType, rows.buffer, place);
+      Value one = vector::BitCastOp::create(builder, loc, oneType, four);
+      Value repeated = vector::BroadcastOp::create(builder, loc, type, one);
+      factor = vector::BitCastOp::create(builder, loc, loadedType, repeated);
+    } else {
+      factor = evaluator->toVector(loc, memref::LoadOp::create(builder, loc, rows.buffer, place));
+    }
     for (auto [v, vector] : llvm::enumerate(vectors)) {
       Value &sum = sums[row * vectors.size() + v];
-      sum = multiplyAdd(builder, loc, factor, vector, sum);
+      sum = bytes ? vxk::DotOp::create(builder, loc, sum, factor, vector, bytes->rows, bytes->columns)
+                  : multiplyAdd(builder, loc, factor, vector, sum);
     }
   }
   evaluator->leaveLoop(sums);
@@ -102,9 +115,13 @@ Value multiplyAdd(OpBuilder &builder, Location loc, Value lhs, Value rhs, Value 
   return arith::AddFOp::create(builder, loc, sum, product, contract);
 }
 
-ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers) {
+ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers, bool areHalved) {
   static constexpr std::pair<int64_t, int64_t> many[] = {{6, 4}, {8, 3}, {12, 2}, {14, 1}};
   static constexpr std::pair<int64_t, int64_t> few[] = {{6, 2}, {10, 1}};
+  static constexpr std::pair<int64_t, int64_t> manyOfHalves[] = {{4, 4}, {6, 3}, {10, 2}, {14, 1}};
+  static constexpr std::pair<int64_t, int64_t> fewOfHalves[] = {{4, 2}, {8, 1}};
+  if (areHalved)
+    return registers >= 32 ? ArrayRef(manyOfHalves) : ArrayRef(fewOfHalves);
   return registers >= 32 ? ArrayRef(many) : ArrayRef(few);
 }
 

@@ -23,12 +23,19 @@ protected:
     mlir::Value buffer, first;
     int64_t count, stride, step;
   };
-  /// Packed columns: vector (i, k) lies at first[i] + k * step of `buffer`.
+  /// Packed columns: `elements` neighbours at first[i] + k * step of `buffer` are vector (i, k), or make vectors.
   struct PackedColumns {
     mlir::Value buffer;
     llvm::SmallVector<mlir::Value> first;
-    int64_t step;
-    mlir::Operation *widening = nullptr; // a conversion of what is loaded to the type of the sums, or null
+    int64_t step = 0, elements = 0;
+    /// Makes factors of the neighbours that were loaded from first[i] at step `k`, and adds these vectors to those of
+    /// the columns before; null where the factors lie in memory. False after an error.
+    std::function<bool(mlir::Value loaded, mlir::Value k, size_t i, llvm::SmallVectorImpl<mlir::Value> &vectors)>
+        decode = nullptr;
+  };
+  /// Of factors that are bytes, four of which lie together at each place of the buffers.
+  struct Signs {
+    bool rows, columns;
   };
 
   llvm::LogicalResult forEach(mlir::Value lower, mlir::Value upper, int64_t step,
@@ -45,9 +52,11 @@ protected:
   /// The mask of the lanes at `base` that lie below `upper`; none where all always do.
   mlir::Value maskBelow(int64_t lanes, mlir::Value base, mlir::Value upper, bool isWhole);
   /// sums[row * vectors + vector] + the sum over k < depth of rows(row, k) * columns(vector, k), each in the order of
-  /// k. An element of `rows` is repeated in all lanes.
+  /// k. An element of `rows` is repeated in all lanes. With `bytes`, a step along k is four bytes. Empty after an
+  /// error.
   llvm::SmallVector<mlir::Value> multiply(const PackedRows &rows, const PackedColumns &columns, mlir::Value depth,
-                                          llvm::SmallVector<mlir::Value> sums);
+                                          llvm::SmallVector<mlir::Value> sums,
+                                          std::optional<Signs> bytes = std::nullopt);
 
   mlir::Value plus(mlir::Value lhs, mlir::Value rhs) {
     return evaluator->addIndices(loc, {lhs, 0, {}}, {rhs, 0, {}}).base;
@@ -73,7 +82,8 @@ mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Valu
 mlir::Value applyWidening(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *widening, mlir::Value value);
 
 /// Rows and vectors of the accumulators that fit in the registers beside a row of B and a broadcast of A, best first.
-llvm::ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers);
+/// `areHalved`: of factors that are each in two registers.
+llvm::ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers, bool areHalved = false);
 
 /// `size` in equal blocks of at most `most`, each a multiple of `unit`.
 int64_t getEvenBlock(int64_t size, int64_t most, int64_t unit);

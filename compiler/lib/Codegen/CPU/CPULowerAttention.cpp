@@ -3,6 +3,7 @@
 #include "Common/IndexFacts.h"
 #include "Common/MatchAttention.h"
 #include "Common/WorkgroupTile.h"
+#include "RowAttention.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -272,7 +273,7 @@ LogicalResult AttentionEmitter::emitGroup(Range rows, Range keyRange, Value vect
 
   // The scores, and the maximum so far. A NaN is no maximum; the sum will tell it.
   auto tile = [&](Value key, int64_t keyRows) -> LogicalResult {
-    PackedColumns columns = {queries, {}, lanes};
+    PackedColumns columns = {queries, {}, lanes, lanes};
     for (int64_t v = 0; v < count; ++v)
       columns.first.push_back(plus(times(vector, depthPitch * lanes), v * depthPitch * lanes));
     SmallVector<Value> products(keyRows * count, splat(0));
@@ -331,7 +332,7 @@ LogicalResult AttentionEmitter::emitGroup(Range rows, Range keyRange, Value vect
 
   // The values by these weights join what there is of smaller maxima.
   auto join = [&](Value column, int64_t columnCount) {
-    PackedColumns columns = {weights, {}, lanes};
+    PackedColumns columns = {weights, {}, lanes, lanes};
     SmallVector<Value> places, products;
     for (int64_t v = 0; v < count; ++v)
       columns.first.push_back(index(v * blocking.keyBlock * lanes));
@@ -494,6 +495,14 @@ struct CPULowerAttentionPass : impl::CPULowerAttentionPassBase<CPULowerAttention
     if (!attention)
       return declineStrategy(function.getLoc(), strategy,
                              "it is no attention of two products around a softmax, with depths that are known");
+    int64_t lanes =
+        vectorBits / cast<RankedTensorType>(attention->dots.getResult(0).getType()).getElementTypeBitWidth();
+    // The stack has room for the heads of a tile, whose number is to be known.
+    if (isRowAttention(*attention, lanes) && strategy.getTile()[attention->resultDims[1]] > 0) {
+      if (failed(lowerRowAttention(function, strategy, *attention, lanes)))
+        signalPassFailure();
+      return;
+    }
     AttentionBlocking blocking = chooseBlocking(*attention, strategy, vectorBits, registers);
     if (failed(AttentionEmitter(function, strategy, *attention, blocking).run()))
       signalPassFailure();

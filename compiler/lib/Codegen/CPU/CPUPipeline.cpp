@@ -14,12 +14,13 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Codegen/CPU/Passes.h.inc"
 
-static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registers) {
+static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registers, bool hasByteDots) {
   pm.addPass(createConvertToLinalgPass());
   pm.addPass(createVerifyNoEncodingPass());
   CPULowerProductsPassOptions products;
   products.vectorBits = vectorBits;
   products.registers = registers;
+  products.hasByteDots = hasByteDots;
   pm.addNestedPass<func::FuncOp>(createCPULowerProductsPass(products));
   CPULowerDepthwisePassOptions depthwise;
   depthwise.vectorBits = vectorBits;
@@ -44,13 +45,16 @@ static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registe
 }
 
 void buildCPUCodegenPipeline(OpPassManager &pm, const TargetSpec &spec) {
-  buildPipeline(pm, spec.vectorBits, spec.registers);
+  buildPipeline(pm, spec.vectorBits, spec.registers, spec.hasByteDots);
 }
 
 namespace {
 struct CodegenOptions : PassPipelineOptions<CodegenOptions> {
   Option<int64_t> vectorBits{*this, "vector-bits", llvm::cl::desc("Bits of a vector register"), llvm::cl::init(512)};
   Option<int64_t> registers{*this, "registers", llvm::cl::desc("Vector registers"), llvm::cl::init(32)};
+  Option<bool> hasByteDots{*this, "byte-dots",
+                           llvm::cl::desc("One instruction does a dot of an unsigned and a signed factor"),
+                           llvm::cl::init(false)};
 };
 } // namespace
 
@@ -58,7 +62,8 @@ void registerCPUCodegenPasses() {
   registerCodegenCPUPasses();
   PassPipelineRegistration<CodegenOptions>("vx-cpu-codegen", "From a vx.kernel to loops and vectors for a CPU",
                                            [](OpPassManager &pm, const CodegenOptions &options) {
-                                             buildPipeline(pm, options.vectorBits, options.registers);
+                                             buildPipeline(pm, options.vectorBits, options.registers,
+                                                           options.hasByteDots);
                                            });
 }
 

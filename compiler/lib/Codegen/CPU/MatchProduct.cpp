@@ -42,13 +42,46 @@ Operation *findWidening(Value factor) {
   return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op) ? op : nullptr;
 }
 
+/// The op that unpacks what `tensor` is made of, element for element, or null.
+static linalg::GenericOp findUnpacking(Value tensor) {
+  llvm::SetVector<Operation *> found;
+  found.insert(tensor.getDefiningOp());
+  for (size_t next = 0; next < found.size(); ++next) {
+    auto generic = dyn_cast_or_null<linalg::GenericOp>(found[next]);
+    if (!generic)
+      continue;
+    if (generic->hasAttr(vxk::kUnpackingAttr))
+      return found[next] == found.front() || isElementwiseOf(tensor, generic) ? generic : linalg::GenericOp();
+    for (Value input : generic.getDpsInputs())
+      found.insert(input.getDefiningOp());
+  }
+  return {};
+}
+
+/// True where `tensor` is `source`, or is computed of it alone, element for element.
+static bool dependsOnOne(Value tensor, Value source) {
+  while (tensor != source) {
+    auto op = tensor.getDefiningOp<linalg::GenericOp>();
+    if (!op || op.getNumDpsInputs() != 1 || op.getNumReductionLoops() != 0 ||
+        !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }) ||
+        op.getBody()
+            ->walk([](Operation *inner) {
+              return isa<linalg::IndexOp, tensor::ExtractOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted())
+      return false;
+    tensor = op.getDpsInputs().front();
+  }
+  return true;
+}
+
 /// Finds the packed form of B: tiles of the columns, and inside of a tile the k dimensions in the order of the loops.
 static void matchPackedB(Product &product) {
   Operation *widening = findWidening(product.b);
   OpOperand *operand = findOperand(product.op, widening ? widening->getOperand(0) : product.b);
   if (!operand)
     return;
-  auto unpack = operand->get().getDefiningOp<linalg::GenericOp>();
+  linalg::GenericOp unpack = findUnpacking(operand->get());
   auto unpacking = unpack ? unpack->getAttrOfType<vxk::UnpackingAttr>(vxk::kUnpackingAttr) : vxk::UnpackingAttr();
   if (!unpacking)
     return;
@@ -56,20 +89,35 @@ static void matchPackedB(Product &product) {
   auto loopOf = [&](int64_t dim) { return cast<AffineDimExpr>(map.getResult(dim)).getPosition(); };
   ArrayRef<int64_t> permutation = unpacking.getPermutation();
   int64_t dim = unpacking.getDim();
+  bool isDecoded = widening || operand->get() != unpack->getResult(0);
   if (!map.isProjectedPermutation() || permutation.front() != dim || loopOf(dim) != product.n ||
-      permutation.size() != product.k.size() + 1)
+      permutation.size() != product.k.size() + 1 || unpacking.getInner() != product.neighbours ||
+      (isDecoded && product.neighbours > 1))
     return;
   for (auto [k, from] : llvm::zip(product.k, permutation.drop_front()))
     if (loopOf(from) != k)
       return;
-  tensor::ExtractOp read;
-  unpack.getBody()->walk([&](tensor::ExtractOp extract) { read = extract; });
-  auto packed = read.getTensor().getDefiningOp<bufferization::ToTensorOp>();
-  if (!packed)
+  auto getRead = [](linalg::GenericOp op) {
+    tensor::ExtractOp read;
+    op.getBody()->walk([&](tensor::ExtractOp extract) { read = extract; });
+    return read.getTensor();
+  };
+  Value packed = getRead(unpack), bytes = packed;
+  product.subByte = dyn_cast_or_null<IntegerType>(unpacking.getOf());
+  if (unpacking.getOf()) {
+    auto ofBytes = packed.getDefiningOp<linalg::GenericOp>();
+    if (!ofBytes || !product.subByte || product.subByte.getWidth() != 4)
+      return;
+    bytes = getRead(ofBytes);
+  }
+  auto stored = bytes.getDefiningOp<bufferization::ToTensorOp>();
+  if (!stored)
     return;
-  product.packedB = packed.getBuffer();
-  product.widening = widening;
-  product.tile = cast<RankedTensorType>(packed.getType()).getShape().back();
+  product.packedB = stored.getBuffer();
+  product.unpackedB = unpack->getResult(0);
+  product.isDecoded = isDecoded;
+  product.decodesAlone = isDecoded && dependsOnOne(operand->get(), product.unpackedB);
+  product.tile = cast<RankedTensorType>(packed.getType()).getDimSize(permutation.size());
 }
 
 /// Finds A where its elements are those of a buffer, in the order of the loops.
@@ -85,6 +133,22 @@ static void matchPlainA(Product &product) {
   if (read && cast<MemRefType>(read.getBuffer().getType()).getLayout().isIdentity() &&
       product.op.getMatchingIndexingMap(operand).getResults() == ArrayRef(places))
     product.plainA = read.getBuffer();
+}
+
+/// Finds factors that are bytes, of which a step along k takes several.
+static void matchBytes(Product &product) {
+  auto getBytes = [](Value factor) -> Operation * {
+    Operation *widening = findWidening(factor);
+    return widening && widening->getOperand(0).getType().isInteger(8) ? widening : nullptr;
+  };
+  Operation *a = getBytes(product.a), *b = getBytes(product.b);
+  if (!a || !b || !product.a.getType().isInteger(32))
+    return;
+  product.a = a->getOperand(0);
+  product.b = b->getOperand(0);
+  product.isASigned = isa<arith::ExtSIOp>(a);
+  product.isBSigned = isa<arith::ExtSIOp>(b);
+  product.neighbours = 4;
 }
 
 /// True when all that `value` reads from memory has neighbours along `loop`.
@@ -199,7 +263,8 @@ std::optional<Product> matchProduct(func::FuncOp function, StringRef &declined) 
     product.outer.push_back(outer);
   for (unsigned k = rank; k < op.getNumLoops(); ++k)
     product.k.push_back(k);
-  product.hasColumnsInA = liesAlong(op, product.a, product.m.back());
+  matchBytes(product);
+  product.hasColumnsInA = product.neighbours == 1 && liesAlong(op, product.a, product.m.back());
   matchPlainA(product);
   matchPackedB(product);
   return product;

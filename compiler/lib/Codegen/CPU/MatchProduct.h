@@ -31,8 +31,18 @@ struct Product : OnlySum {
   /// B as it lies in memory when it was packed in tiles of columns, [n / tile, k, n % tile]; else null.
   mlir::Value packedB;
   int64_t tile = 0;
-  /// What makes an element of the packed B the factor, where that is one conversion to a wider type; else null.
-  mlir::Operation *widening = nullptr;
+  /// The tensor of the elements of the packed B, each at its place in B.
+  mlir::Value unpackedB;
+  /// The type of elements of the packed B that share a byte with others; else null.
+  mlir::IntegerType subByte;
+  /// True where B's elements are computed from those of the packed B: converted, less a zero point, scaled.
+  bool isDecoded = false;
+  /// True where this computation reads nothing else: each element of B depends on one of the packed B only.
+  bool decodesAlone = false;
+  /// Of bytes that are widened and summed in 32 bits: A and B are the bytes, and the products of `neighbours` of them
+  /// along the last k dimension are summed at once. Else 1.
+  int64_t neighbours = 1;
+  bool isASigned = false, isBSigned = false; // of bytes
 };
 
 /// The conversion to a wider type that a factor of a product is, or null.

@@ -575,6 +575,8 @@ static std::optional<bool> dependsElementwise(Value result, linalg::GenericOp op
   for (Operation &other : *op->getBlock()) {
     if (&other == op || !op->isBeforeInBlock(&other))
       continue;
+    if (result.getDefiningOp() && result.getDefiningOp()->isBeforeInBlock(&other))
+      break;
     bool usesIt = llvm::any_of(other.getOperands(), [&](Value operand) { return dependent.contains(operand); });
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(other.getRegions(), captured);

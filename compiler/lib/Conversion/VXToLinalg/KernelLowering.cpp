@@ -42,7 +42,7 @@ static LogicalResult checkElementType(Operation *op, Type type) {
 
 /// Narrow elements are moved and converted; `vx-widen-elements` gives wider ones to what computes with them.
 static LogicalResult checkComputedElements(Operation *op) {
-  if (op->hasTrait<OpTrait::Moves>() || isa<ConstantOp, SelectOp, CastOp, BitcastOp>(op))
+  if (op->hasTrait<OpTrait::Moves>() || isa<ConstantOp, SelectOp, CastOp, BitcastOp, PackOp, UnpackOp>(op))
     return success();
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))

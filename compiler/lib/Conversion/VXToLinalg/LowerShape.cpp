@@ -256,17 +256,26 @@ Value lowerPack(KernelLowering &lowering, PackOp op) {
   Location loc = op.getLoc();
   Value input = lowering.get(op.getInput()), size = lowering.size(loc, op.getInput(), op.getDim());
   Type bodyType = getBodyType(type.getElementType());
-  bool isWhole = getDim(inputType, op.getDim()).asConstant().value_or(1) % static_cast<int64_t>(op.getTile()) == 0;
+  int64_t rank = inputType.getRank(), inner = op.getInner(), last = op.getPermutation().back();
+  auto isMultiple = [&](int64_t dim, int64_t of) { return getDim(inputType, dim).asConstant().value_or(1) % of == 0; };
+  bool isWhole = isMultiple(op.getDim(), op.getTile()), isWholeInside = inner == 1 || isMultiple(last, inner);
+  Value length = isWholeInside ? Value() : lowering.size(loc, op.getInput(), last);
   return lowering.elementwise(loc, type, bodyType, {}, [&](OpBuilder &b, Location l, ValueRange) -> Value {
     SmallVector<Value> at = loopIndices(b, l, type.getRank()), indices(inputType.getRank());
     for (auto [place, from] : llvm::enumerate(op.getPermutation()))
       indices[from] = at[place];
-    Value &tiled = indices[op.getDim()];
-    Value tile = arith::ConstantIndexOp::create(b, l, op.getTile());
-    tiled = arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, tiled, tile), at.back());
+    auto join = [&](int64_t dim, int64_t together, Value within) {
+      Value count = arith::ConstantIndexOp::create(b, l, together);
+      indices[dim] = arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, indices[dim], count), within);
+    };
+    join(op.getDim(), op.getTile(), at[rank]);
+    if (inner > 1)
+      join(last, inner, at[rank + 1]);
     SmallVector<Value> conditions;
     if (!isWhole)
-      conditions.push_back(isInside(b, l, tiled, size));
+      conditions.push_back(isInside(b, l, indices[op.getDim()], size));
+    if (!isWholeInside)
+      conditions.push_back(isInside(b, l, indices[last], length));
     return guardedRead(
         b, l, conditions, [&](OpBuilder &inner) { return read(inner, l, input, indices); },
         [&](OpBuilder &inner) { return constantScalar(inner, l, bodyType, 0); }, bodyType);
@@ -277,21 +286,25 @@ Value lowerUnpack(KernelLowering &lowering, UnpackOp op) {
   auto type = typeOf(op.getResult());
   Location loc = op.getLoc();
   Value input = lowering.get(op.getInput());
-  int64_t tileSize = typeOf(op.getInput()).getShape().back();
+  int64_t dim = op.getDim(), inner = op.getInner(), last = op.getPermutation().back();
   Value result = lowering.elementwise(
       loc, type, getBodyType(type.getElementType()), {}, [&](OpBuilder &b, Location l, ValueRange) -> Value {
         SmallVector<Value> at = loopIndices(b, l, type.getRank()), indices;
-        Value tile = arith::ConstantIndexOp::create(b, l, tileSize);
-        for (int64_t from : op.getPermutation())
-          indices.push_back(from == static_cast<int64_t>(op.getDim())
-                                ? arith::DivUIOp::create(b, l, at[from], tile).getResult()
-                                : at[from]);
-        indices.push_back(arith::RemUIOp::create(b, l, at[op.getDim()], tile));
+        Value tile = arith::ConstantIndexOp::create(b, l, op.getTile());
+        Value neighbours = inner > 1 ? arith::ConstantIndexOp::create(b, l, inner).getResult() : Value();
+        for (int64_t from : op.getPermutation()) {
+          Value together = from == dim ? tile : from == last ? neighbours : Value();
+          indices.push_back(together ? arith::DivUIOp::create(b, l, at[from], together).getResult() : at[from]);
+        }
+        indices.push_back(arith::RemUIOp::create(b, l, at[dim], tile));
+        if (inner > 1)
+          indices.push_back(arith::RemUIOp::create(b, l, at[last], neighbours));
         return read(b, l, input, indices);
       });
   // For strategies that read the packed form as it lies in memory.
-  result.getDefiningOp()->setAttr(vxk::kUnpackingAttr,
-                                  vxk::UnpackingAttr::get(op.getContext(), op.getDim(), op.getPermutation()));
+  result.getDefiningOp()->setAttr(
+      vxk::kUnpackingAttr, vxk::UnpackingAttr::get(op.getContext(), dim, op.getPermutation(), inner,
+                                                   isPacked(type.getElementType()) ? type.getElementType() : Type()));
   return result;
 }
 

@@ -1,4 +1,5 @@
 // vx-cpu-convert-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion.
+#include "CPUDotPatterns.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -25,6 +26,8 @@ namespace {
 
 class CPUConvertToLLVMPass : public impl::CPUConvertToLLVMPassBase<CPUConvertToLLVMPass> {
 public:
+  using CPUConvertToLLVMPassBase::CPUConvertToLLVMPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MLIRContext *context = &getContext();
@@ -52,6 +55,7 @@ public:
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/false);
+    cpu::populateDotPatterns(converter, patterns, hasByteDots);
 
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();

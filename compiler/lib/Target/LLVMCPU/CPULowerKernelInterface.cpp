@@ -108,7 +108,8 @@ void KernelLowering::lower(func::FuncOp body) {
   Block &entry = body.getBody().front();
   SmallVector<Operation *> ops;
   body.walk([&](Operation *op) {
-    if (llvm::isa_and_present<vxk::VXKDialect>(op->getDialect()))
+    // Sums of products and lookups ask for nothing: they are instructions.
+    if (llvm::isa_and_present<vxk::VXKDialect>(op->getDialect()) && !llvm::isa<vxk::DotOp, vxk::LookupOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {

@@ -24,6 +24,13 @@ public:
     return cpu::variants(request, error);
   }
 
+  bool needsVariant(llvm::ArrayRef<KernelOp> kernels, const TargetSpec &spec) const override {
+    auto hasBytes = [](KernelOp kernel) {
+      return kernel.walk([](Operation *op) { return WalkResult(failure(cpu::multipliesBytes(op))); }).wasInterrupted();
+    };
+    return !spec.hasByteDots || llvm::any_of(kernels, hasBytes);
+  }
+
   LogicalResult checkSupported(Operation *op, const TargetSpec &) const override { return cpu::checkSupported(op); }
 
   bool decomposes(Operation *composite, const TargetSpec &) const override {
@@ -36,6 +43,10 @@ public:
   /// A row of a tile is the widest vector of any variant.
   LayoutPolicy layouts(const TargetSpec &) const override {
     return {/*channelsLast=*/true, /*channelsLastFactors=*/{}, /*packedWeights=*/true, /*packedWeightBytes=*/64};
+  }
+
+  int64_t countPackedNeighbours(Operation *product, const TargetSpec &) const override {
+    return cpu::multipliesBytes(product) ? 4 : 1;
   }
 
   StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &) const override {

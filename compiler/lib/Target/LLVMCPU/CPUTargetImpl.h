@@ -17,6 +17,10 @@ llvm::LogicalResult checkSupported(mlir::Operation *op);
 /// True when a kernel of the strategy `cpu_flash` can be made for it: both depths are known, and neither 0 nor large.
 bool hasKernelFor(AttentionOp op);
 
+/// True for a product of bytes whose kernel sums those of four neighbours at once: its factors have 8 bits, its
+/// sums 32.
+bool multipliesBytes(mlir::Operation *product);
+
 /// See TargetBackend::chooseStrategy.
 StrategyAttrInterface chooseStrategy(FusionOp region);
 

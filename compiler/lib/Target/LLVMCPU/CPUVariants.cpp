@@ -17,7 +17,11 @@ struct KnownVariant {
   int64_t vectorBits;
   int64_t registers;
   llvm::ArrayRef<llvm::StringLiteral> features; // what the device must report
+  llvm::StringLiteral extra = "";               // a feature that `cpu` lacks and the device must report
 };
+
+/// The feature of `TargetSpec::hasByteDots`.
+constexpr llvm::StringLiteral byteDots = "avx512vnni";
 
 constexpr llvm::StringLiteral v2Features[] = {"sse3", "ssse3", "sse4.1", "sse4.2", "cx16", "popcnt", "sahf"};
 constexpr llvm::StringLiteral v3Features[] = {"sse3", "ssse3", "sse4.1", "sse4.2", "cx16", "popcnt", "sahf",  "avx",
@@ -27,6 +31,7 @@ constexpr llvm::StringLiteral v4Features[] = {
     "f16c", "fma",   "lzcnt",  "movbe",  "xsave", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
 
 const KnownVariant known[] = {
+    {"avx512+vnni", "", "x86-64-v4", 512, 32, v4Features, byteDots},
     {"avx512", "x86-64-v4", "x86-64-v4", 512, 32, v4Features},
     {"x86-64-v3", "avx2", "x86-64-v3", 256, 16, v3Features},
     {"x86-64-v2", "", "x86-64-v2", 128, 16, v2Features},
@@ -48,6 +53,11 @@ TargetSpec makeSpec(const KnownVariant &variant) {
   spec.cpu = variant.cpu.str();
   for (llvm::StringRef feature : variant.features)
     spec.requires_.push_back(feature.str());
+  if (!variant.extra.empty()) {
+    spec.requires_.push_back(variant.extra.str());
+    spec.features = "+" + variant.extra.str();
+  }
+  spec.hasByteDots = variant.extra == byteDots;
   spec.vectorBits = variant.vectorBits;
   spec.registers = variant.registers;
   return spec;
@@ -58,7 +68,8 @@ FailureOr<TargetSpec> nativeSpec(std::string &error) {
   llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   // The last one wants nothing.
   TargetSpec spec = makeSpec(*llvm::find_if(known, [&](const KnownVariant &variant) {
-    return llvm::all_of(variant.features, [&](llvm::StringRef feature) { return host.lookup(feature); });
+    return variant.extra.empty() &&
+           llvm::all_of(variant.features, [&](llvm::StringRef feature) { return host.lookup(feature); });
   }));
   llvm::SmallVector<std::string> enabled;
   for (llvm::StringRef extra : nativeExtras) {
@@ -69,6 +80,7 @@ FailureOr<TargetSpec> nativeSpec(std::string &error) {
     enabled.push_back("+" + extra.str());
   }
   spec.features = llvm::join(enabled, ",");
+  spec.hasByteDots = llvm::is_contained(spec.requires_, byteDots);
   return spec;
 #else
   error = "variant 'native' of target 'cpu' wants an x86-64 processor to compile on";
@@ -81,7 +93,7 @@ FailureOr<TargetSpec> nativeSpec(std::string &error) {
 FailureOr<std::vector<TargetSpec>> variants(llvm::ArrayRef<std::string> request, std::string &error) {
   std::vector<TargetSpec> result;
   if (request.empty())
-    return std::vector<TargetSpec>{makeSpec(known[0]), makeSpec(known[1])};
+    return std::vector<TargetSpec>{makeSpec(known[0]), makeSpec(known[1]), makeSpec(known[2])};
   for (const std::string &name : request) {
     std::optional<TargetSpec> spec;
     if (name == "native") {

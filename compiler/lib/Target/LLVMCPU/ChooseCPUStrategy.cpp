@@ -1,5 +1,6 @@
 // The schedule config of a fusion region on the CPU.
 #include "CPUTargetImpl.h"
+#include "vx/Analysis/LowBitWeights.h"
 #include "vx/Analysis/PlannedSize.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 
@@ -75,7 +76,8 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
   bool hasRows = llvm::cast<RankedTensorType>(op.getLhs().getType()).getRank() >
                  static_cast<int64_t>(op.getLhsBatch().size() + op.getLhsContracting().size());
   int64_t freeColumns = rhs.getRank() - op.getRhsBatch().size() - op.getRhsContracting().size();
-  if (!hasColumns || !hasRows || freeColumns != 1 || op.getRhsContracting().size() != 1)
+  bool isPacked = readsPacked(op.getRhs());
+  if (!hasColumns || !hasRows || freeColumns != 1 || (!isPacked && op.getRhsContracting().size() != 1))
     return {};
   // Rows are counted along several dimensions where the last ones are known to be short: whole ones, behind a cut one.
   int64_t row = rank - 2, inner = 1, firstRow = static_cast<int64_t>(op.getLhsBatch().size());
@@ -85,10 +87,11 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
   int64_t outerRows = getPlannedSize(ranges, result, row, guess), rows = outerRows * inner;
   int64_t columns = getPlannedSize(ranges, result, rank - 1);
   // A few rows do not repay packing when the columns are rows of memory already.
-  bool isPacked = op.getRhs().getDefiningOp<UnpackOp>();
   if (rows < 4 && !isPacked && op.getRhsContracting().front() == rhs.getRank() - 1)
     return {};
-  double depth = getPlannedSize(ranges, rhs, op.getRhsContracting().front());
+  double depth = 1;
+  for (int64_t k : op.getRhsContracting())
+    depth *= getPlannedSize(ranges, rhs, k);
   SmallVector<int64_t> tile(rank, 1);
   std::fill(tile.begin() + row + 1, tile.end(), 0);
   tile[row] = rowTile / inner;
@@ -200,6 +203,13 @@ StrategyAttrInterface chooseAttention(const SymbolRanges &ranges, AttentionOp op
     queries /= 2;
   SmallVector<int64_t> tile(4, 0);
   tile[dims[AttentionOp::Batch]] = tile[dims[AttentionOp::Heads]] = 1;
+  // A few queries read each key once: heads that share keys read them in sequence.
+  constexpr int64_t fewQueries = 4, mostShared = 16;
+  int64_t ofKeys = getPlannedSize(ranges, op.getKey().getType(), op.getKeyDims()[AttentionOp::Heads]);
+  int64_t heads = sizeOf(AttentionOp::Heads), sharing = heads / std::max<int64_t>(ofKeys, 1);
+  if (!result.isDynamicDim(dims[AttentionOp::Length]) && length <= fewQueries && sharing <= mostShared &&
+      heads == sharing * ofKeys)
+    tile[dims[AttentionOp::Heads]] = std::max<int64_t>(sharing, 1);
   tile[dims[AttentionOp::Length]] = queries;
   return CPUFlashAttr::get(op.getContext(), tile);
 }
@@ -255,6 +265,14 @@ std::optional<int64_t> findColumn(Block &body, RankedTensorType result) {
 }
 
 } // namespace
+
+bool multipliesBytes(Operation *product) {
+  auto conv = llvm::dyn_cast<ConvOp>(product);
+  auto isBytes = [](Value factor) { return getElementTypeOrSelf(factor.getType()).isInteger(8); };
+  return (conv || llvm::isa<ContractOp>(product)) && !(conv && isDepthwise(conv)) &&
+         llvm::all_of(product->getOperands(), isBytes) &&
+         getElementTypeOrSelf(product->getResult(0).getType()).isInteger(32);
+}
 
 bool hasKernelFor(AttentionOp op) {
   constexpr int64_t mostDepth = 256; // the stack holds blocks of whole rows

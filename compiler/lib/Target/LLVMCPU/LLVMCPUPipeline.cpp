@@ -29,7 +29,9 @@ void buildCPULoweringPipeline(OpPassManager &pm, const TargetSpec &spec) {
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(arith::createArithExpandOpsPass(arith::ArithExpandOpsPassOptions{.includeBf16 = true}));
-  pm.addPass(createCPUConvertToLLVMPass());
+  CPUConvertToLLVMPassOptions conversion;
+  conversion.hasByteDots = spec.hasByteDots;
+  pm.addPass(createCPUConvertToLLVMPass(conversion));
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

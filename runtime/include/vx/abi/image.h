@@ -1,5 +1,5 @@
-/* What libvx_image has for the runtime, which opens it when a module's first image is decoded. It is a library of its
- * own because the libraries that it needs are of no use to other modules.
+/* The interface of libvx_image. The runtime opens the library when a module decodes its first image. It is a library of
+ * its own because other modules have no use for the libraries that it needs.
  */
 #ifndef VX_ABI_IMAGE_H
 #define VX_ABI_IMAGE_H
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The runtime takes a library with this number only: both come from one build. */
+/* The runtime accepts a library with this number only: both come from one build. */
 #define VX_IMAGE_VERSION 1
 
-/* Width times height of the largest image that the runtime has decoded, which takes 768 MiB. */
+/* Width times height of the largest image that the runtime decodes: 768 MiB. */
 #define VX_IMAGE_MAX_PIXELS 268435456
 
 enum {
@@ -34,17 +34,18 @@ typedef struct vx_image_request {
   uint64_t size;
   uint64_t max_pixels;
   uint32_t layout;
-  /* What went wrong, cut off where `message` ends; a zero byte is behind it. */
+  /* On failure the reason, cut off after `message_size` bytes; it ends with a zero byte. */
   uint32_t message_size;
   char *message;
-  /* Called once, when the sizes are known and `max_pixels` holds: where the rows go, from the uppermost one on and
-   * without gaps. NULL is answered by VX_IMAGE_NO_MEMORY. What is there means nothing unless the result is
+  /* Called once, when the sizes are known and within `max_pixels`. Returns the memory for the rows, from the uppermost
+   * one on and without gaps; NULL gives VX_IMAGE_NO_MEMORY. The memory has a meaning only if the result is
    * VX_IMAGE_DECODED. */
   uint8_t *(*allocate)(void *context, uint32_t height, uint32_t width);
   void *context;
 } vx_image_request;
 
-/* What `vx_image_version` and `vx_image_decode` are: VX_IMAGE_VERSION, and one of the results above. Thread-safe. */
+/* The types of `vx_image_version`, which returns VX_IMAGE_VERSION, and of `vx_image_decode`, which returns one of the
+ * results above. Thread-safe. */
 typedef uint32_t (*vx_image_version_fn)(void);
 typedef int32_t (*vx_image_decode_fn)(const vx_image_request *request);
 

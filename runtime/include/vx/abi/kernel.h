@@ -1,4 +1,4 @@
-/* How the runtime calls a kernel: one parameter block and a grid of workgroups, the same on every target.
+/* The call of a kernel by the runtime: one parameter block and a grid of workgroups, the same on every target.
  *
  * The block lies in memory that the device reads. It is an array of 64-bit little-endian words:
  *
@@ -9,15 +9,15 @@
  *     words 4 .. 4+B-1                    addresses of the B buffers, in the kernel's argument order
  *     words 4+B .. 4+B+S-1                the S scalars (signed 64-bit), in the kernel's argument order
  *
- * Workgroups are numbered linearly. A dispatch of W workgroups runs as the grid (x, y, 1) with x = min(W, 65535) and
- * y = ceil(W / 65535), which every device takes; a kernel's linear number is wx + 65535 * wy, and a kernel whose number
- * is not below W returns at once. W = 0 is legal and runs nothing; W is below VX_MAX_WORKGROUPS, so that every number
- * of the padded grid fits 31 bits.
+ * Workgroups are numbered linearly. A dispatch of W workgroups runs as the grid (x, y, 1) with x = min(W, 65535) and y
+ * = ceil(W / 65535), which every device takes; a kernel's linear number is wx + 65535 * wy, and a kernel with a number
+ * not below W returns at once. W = 0 is legal and runs nothing; W is below VX_MAX_WORKGROUPS, so that every number of
+ * the padded grid fits 31 bits.
  *
  * A kernel never touches memory outside its buffers. An index in the data that is out of range is clamped, and the
- * first one is reported in the fault record: the kernel adds 1 to `count` atomically, and who saw 0 writes the other
- * fields. A kernel that writes a variable behind one that may report a fault does nothing where `count` is not 0: the
- * commands between them wait for each other.
+ * first one is reported in the fault record: the kernel adds 1 to `count` atomically, and the workgroup that saw 0
+ * writes the other fields. A kernel that writes a variable after one that may report a fault does nothing if `count` is
+ * not 0. A barrier is between the two.
  */
 #ifndef VX_ABI_KERNEL_H
 #define VX_ABI_KERNEL_H
@@ -37,14 +37,14 @@
 /* Every buffer that a kernel sees begins at a multiple of this many bytes. */
 #define VX_BUFFER_ALIGNMENT 64
 
-/* How many numbers of a place a fault record has room for. */
+/* The number of indices of a position that a fault record has room for. */
 #define VX_FAULT_PLACES 8
 
 /* 104 bytes, zeroed before a call. */
 typedef struct vx_fault_record {
   uint32_t count; /* faults so far; 0 means none */
   uint32_t site;  /* index into the module's fault_sites */
-  int64_t value;  /* what the data held */
+  int64_t value;  /* the value in the data */
   int64_t lower;  /* the least value allowed */
   int64_t upper;  /* the first value above that is not allowed */
   int64_t rank;   /* dimensions of the tensor that holds the value */

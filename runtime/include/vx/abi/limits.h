@@ -1,5 +1,5 @@
-/* What a runtime takes in one module file. The loader refuses more, so whoever writes files stays within the same
- * numbers: a file that no runtime would load is an error of the writer. A limit may grow with the format's version,
+/* The limits of one module file. The loader refuses files that exceed them, so a writer must stay within the same
+ * limits: a file that no runtime would load is an error of the writer. A limit may grow with the version of the format,
  * never shrink.
  */
 #ifndef VX_ABI_LIMITS_H

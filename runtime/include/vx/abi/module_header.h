@@ -24,8 +24,8 @@ typedef struct vx_module_header {
 
 #define VX_WEIGHTS_MAGIC "VXWEIGHT"
 
-/* Weights that lie in a file of their own. What a module says of its section of weights and what this header says must
- * agree: so a module is never run with the weights of another one. */
+/* The header of a weights file. It must agree with the module's own statement about its section of weights, so a module
+ * is never run with the weights of another one. */
 typedef struct vx_weights_header {
   uint8_t magic[8];
   uint32_t abi_major;

@@ -9,8 +9,8 @@
 #define VX_SKELETON_FORM 1
 #define VX_SKELETON_KIND "application/vnd.vx.onnx-skeleton"
 
-/* Then the pieces of the model's file, those of the file of weights beside it, and the bytes that pieces of the kind
- * Bytes take, one after the other. */
+/* After it come the pieces of the model's file, those of the file of weights beside it, and the bytes of the pieces of
+ * kind Bytes, in sequence. */
 typedef struct vx_skeleton_header {
   uint8_t magic[8];
   uint32_t form;

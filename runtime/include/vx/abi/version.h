@@ -9,6 +9,6 @@
 #define VX_MODULE_ABI_MAJOR 3
 #define VX_MODULE_ABI_MINOR 3
 
-#define VX_VERSION_STRING "0.1.0"
+#define VX_VERSION_STRING "0.2.0"
 
 #endif

@@ -1,32 +1,32 @@
-/* The runtime's C interface: load a module file, make an instance of it on a device, call its functions.
+/* The C interface of the runtime: load a module file, make an instance of it on a device, call its functions.
  *
  * Objects. A `vx_module` is immutable and may be shared by any number of instances. A `vx_instance` is a module on one
- * device with its own variables. A `vx_call` is a place to run calls in: it owns an arena and the recorded commands,
- * which it reuses. A `vx_value` is a tensor, a sequence or an optional. All are reference counted: a function that
- * fills an `out_` argument with an object gives one reference to the caller, who gives it back with the object's
- * release function. Arguments are borrowed: the callee retains what it needs for longer.
+ * device with its own variables. A `vx_call` runs one function: it owns an arena and the recorded commands, and reuses
+ * both. A `vx_value` is a tensor, a sequence or an optional. All are reference counted: a function that fills an `out_`
+ * argument with an object gives one reference to the caller, and the caller gives it back with the object's release
+ * function. Arguments are borrowed: the callee retains the objects that it needs for longer.
  *
- * NULL. A pointer that may be NULL says so. For any other, a function with a status returns VX_INVALID_ARGUMENT and
- * names the argument; one without does nothing and answers 0, NULL or an empty struct. Retaining and releasing NULL do
- * nothing.
+ * NULL. A pointer that may be NULL is documented so. For any other, a function with a status returns
+ * VX_INVALID_ARGUMENT and names the argument; one without does nothing and returns 0, NULL or an empty struct.
+ * Retaining and releasing NULL do nothing.
  *
- * Status. A function that can fail returns a `vx_status`, a handle: 0 is success, anything else is owned by the caller,
- * must be looked at, and is given back with vx_status_release. On failure every `out_` argument is set to NULL or 0.
+ * Status. A function that can fail returns a `vx_status`, a handle: 0 is success. Anything else is owned by the caller,
+ * must be checked, and is given back with vx_status_release. On failure every `out_` argument is set to NULL or 0.
  *
  * Threads. Three words are used below. `Thread-safe`: any number of threads at once. `Thread-compatible`: one thread at
  * a time on one object, different objects at once. `Immutable`: nothing changes after creation, so reading needs no
  * care. Retaining and releasing are thread-safe for every object, and an object that is released while a function uses
  * it stays until this returns. A second thread in a function of a call that is in use gets VX_INVALID_ARGUMENT.
  *
- * Released. An object whose last reference has been given back is known as such: a function with a status returns
- * VX_INVALID_ARGUMENT, one without does as for NULL, and releasing or retaining it again changes nothing and is told to
- * the log as an error. That holds until its memory is that of a new object, which is when a few hundred more of its
- * kind have been released.
+ * Released. The library recognises an object after its last reference has been given back: a function with a status
+ * returns VX_INVALID_ARGUMENT, one without does as for NULL, and releasing or retaining it again changes nothing and is
+ * logged as an error. That holds until a new object reuses its memory, which happens after a few hundred more objects
+ * of its kind have been released.
  *
- * Fork. What a process has made before it forks, its copy does not use: instances, calls, runs and values whose bytes
- * are not in host memory are VX_UNSUPPORTED there, and releasing them does nothing. Modules, and values in host memory,
- * go on being usable, and instances can be made of them, on a GPU only where nobody had looked for one of its kind
- * before the fork. No other thread may be in a function of this library while the process forks.
+ * Fork. A child process cannot use most objects of its parent: instances, calls, runs, and values with bytes outside of
+ * host memory are VX_UNSUPPORTED there, and releasing them does nothing. Modules, and values in host memory, stay
+ * usable, and instances can be made of modules; on a GPU only if the parent had not looked for one of its kind before
+ * the fork. No other thread may be in a function of this library while the process forks.
  *
  * Strings that come in are UTF-8 and end with 0. Strings that are returned as `const char *` belong to the object they
  * came from. Strings in `char **out_` arguments are the caller's, given back with vx_string_release.
@@ -58,7 +58,7 @@ typedef enum vx_code {
   VX_INVALID_ARGUMENT = 1, /* the caller's argument does not fit: wrong name, rank, size, element type */
   VX_NOT_FOUND = 2,        /* no such file, function, variable */
   VX_INVALID_MODULE = 3,   /* the module file is damaged, truncated or of another version */
-  VX_UNSUPPORTED = 4,      /* understood, but this runtime or device cannot do it */
+  VX_UNSUPPORTED = 4,      /* valid, but this runtime or device cannot do it */
   VX_NO_DEVICE = 5,        /* every device that was asked for was refused; vx_status_report has the reasons */
   VX_OUT_OF_MEMORY = 6,
   VX_FAULT = 7, /* the data of the call is out of range, e.g. an index; the message names the source node */
@@ -66,7 +66,7 @@ typedef enum vx_code {
   VX_DEVICE_LOST = 9, /* the device failed; make a new instance */
   VX_INTERNAL = 10,   /* a bug in the runtime or in a driver */
   VX_CANCELLED = 11,  /* the run was ended: vx_call_cancel, or its deadline */
-  VX_TIMED_OUT = 12   /* what was waited for is not done; it goes on */
+  VX_TIMED_OUT = 12   /* the run is not done yet; it goes on */
 } vx_code;
 
 /* Kind of failure. VX_OK for 0. Immutable. */
@@ -89,22 +89,22 @@ VX_API void vx_string_release(char *string);
 VX_API const char *vx_version(void);
 
 typedef enum vx_log_level {
-  VX_LOG_INFO = 0,    /* which device was taken, and why another one was not */
-  VX_LOG_WARNING = 1, /* a device was taken that was not the one asked for; memory was short, and what was kept for
-                         later was dropped; an image could not be decoded, and is one of 0 x 0 pixels */
+  VX_LOG_INFO = 0,    /* which device was chosen, and why another one was not */
+  VX_LOG_WARNING = 1, /* a device was chosen that was not the one asked for; memory was short, and memory that was held
+                         for later calls was dropped; an image could not be decoded, and is one of 0 x 0 pixels */
   VX_LOG_ERROR = 2,   /* a device was lost */
   VX_LOG_NONE = 3
 } vx_log_level;
 
-/* Receives a message, UTF-8 in one line, that lives until the function returns. On any thread that calls the runtime,
- * or is one of its own; one at a time in the whole process. It must not call the runtime. */
+/* Receives a message, UTF-8 in one line, that lives until the function returns. It is called on any thread that calls
+ * the runtime or belongs to it, by one at a time in the whole process. It must not call the runtime. */
 typedef void (*vx_log_fn)(void *user, vx_log_level level, const char *message);
 
-/* What the runtime tells from now on goes to `function`, for the whole process: messages of `least` and above. Nothing
- * is told at first; errors of calls are their own statuses, and told by nobody else. When this returns, the function
- * before does not run any more.
+/* Sends log messages of `least` and above to `function` from now on, for the whole process. At first nothing is logged.
+ * Errors of calls are returned as statuses and are not logged. When this returns, the previous function does not run
+ * any more.
  *
- * \param function  NULL: nothing is told.
+ * \param function  NULL: nothing is logged.
  * \param user      Handed to the function.
  * Thread-safe. */
 VX_API void vx_set_log(vx_log_fn function, void *user, vx_log_level least);
@@ -140,7 +140,7 @@ typedef enum vx_element_type {
   VX_I2 = 22,
   VX_U2 = 23,
   VX_STRING = 24,
-  VX_ELEMENT_TYPE_LIMIT = 0x7fffffff /* no type: makes every int a value that can be told to be wrong */
+  VX_ELEMENT_TYPE_LIMIT = 0x7fffffff /* no type: every int is a value of the enum, so a wrong one can be reported */
 } vx_element_type;
 
 /* The type's lower-case name, "f32"; "unknown" for a number that is no type. Lives forever. */
@@ -163,8 +163,8 @@ typedef struct vx_dim_info {
   const char *expression; /* "batch", "past + 1", "64" */
 } vx_dim_info;
 
-/* Values that the graph takes without a fault, of an input whose elements index something: [lower, upper), and one that
- * stands for none. */
+/* The values that cause no fault, of an input with elements that index something: [lower, upper), and one value for
+ * "none". */
 typedef struct vx_value_range {
   int64_t lower;
   const char *upper;   /* an expression as those of dims, "30522"; NULL: not known before the call */
@@ -201,10 +201,10 @@ typedef struct vx_function_info {
   const vx_argument_info *outputs;
 } vx_function_info;
 
-/* What a variable is for. The numbers are those of the module file and never change. */
+/* The purpose of a variable. The numbers are those of the module file and never change. */
 typedef enum vx_variable_role {
   VX_ROLE_STATE = 0,     /* no other one */
-  VX_ROLE_PARAMETER = 1, /* what training finds; instances may share it */
+  VX_ROLE_PARAMETER = 1, /* a trained value; instances may share it */
   VX_ROLE_OPTIMIZER = 2, /* e.g. moments */
   VX_ROLE_STATISTIC = 3, /* e.g. running means; instances may share it */
   VX_ROLE_COUNTER = 4,   /* e.g. steps done */
@@ -225,8 +225,8 @@ typedef struct vx_variable_info {
   const int64_t *dims; /* -1 in the table of a module: depends on a size that is bound when an instance is made */
   uint64_t size;       /* bytes; 0 where a dim is -1 */
   vx_variable_role role;
-  const char *source; /* what the model that was compiled calls it */
-  /* Where its bytes are: variables of one storage may share them, as a pool and what lies in it do. */
+  const char *source; /* its name in the model that was compiled */
+  /* Where its bytes are: variables of one storage may share them, as a pool and its members do. */
   size_t storage;
   int64_t offset; /* bytes; -1 where it depends on a size that is bound when an instance is made */
 } vx_variable_info;
@@ -236,19 +236,19 @@ typedef struct vx_variable_info {
  * \param path        Of the .vxm file. A module with external weights finds them by plain name in the same folder.
  * \param out_module  On success one reference; on failure NULL.
  * \returns VX_NOT_FOUND or VX_IO_ERROR when a file cannot be opened or mapped, VX_INVALID_MODULE when something in it
- * is wrong: the message names the file, the thing and both values.
+ * is wrong: the message names the file, the entry and both values.
  *
  * Thread-safe. Reads the metadata, not the weights. Touches no device. */
 VX_API VX_MUST_CHECK vx_status vx_module_load(const char *path, vx_module **out_module);
 
-/* Checks the metadata of a module in memory, e.g. what vxc_compile_bytes made.
+/* Checks the metadata of a module in memory, e.g. one of vxc_compile_bytes.
  *
  * \param bytes       `size` bytes of a module file, at a multiple of 64. Borrowed: they stay as they are until the last
  *                    reference to the module is released; an instance holds one.
- * \param name        What messages call the module, borrowed until the function returns; NULL: "module in memory".
+ * \param name        Name of the module in messages, borrowed until the function returns; NULL: "module in memory".
  * \param out_module  On success one reference; on failure NULL.
- * \returns VX_INVALID_ARGUMENT for bytes at another place, else as vx_module_load. A module with external weights is
- * VX_INVALID_MODULE: there is no folder to look in.
+ * \returns VX_INVALID_ARGUMENT for bytes at another alignment, else as vx_module_load. A module with external weights
+ * is VX_INVALID_MODULE: there is no folder to look in.
  *
  * Thread-safe. Reads the metadata, not the weights. Touches no device. */
 VX_API VX_MUST_CHECK vx_status vx_module_load_bytes(const void *bytes, size_t size, const char *name,
@@ -262,35 +262,35 @@ VX_API void vx_module_release(vx_module *module);
  * \param out_count  May be NULL. */
 VX_API const vx_function_info *vx_module_functions(const vx_module *module, size_t *out_count);
 
-/* How an input or output takes part where calls are joined. */
+/* The role of an input or output when calls are batched. */
 typedef enum vx_row_use {
-  VX_ROWS_UNKNOWN = 0, /* an output of which any part may depend on all rows */
+  VX_ROWS_UNKNOWN = 0, /* an output in which any part may depend on all rows */
   VX_ROWS_OWN =
-      1, /* an input that is joined along dimension 0; an output whose row i depends on row i of these alone */
-  VX_ROWS_SHARED = 2, /* an input that must be equal in all calls; an output that only such inputs decide */
+      1, /* an input that is concatenated along dimension 0; an output in which row i depends on row i of these alone */
+  VX_ROWS_SHARED = 2, /* an input that must be equal in all calls; an output that depends on such inputs alone */
   VX_ROWS_LIMIT = 0x7fffffff
 } vx_row_use;
 
-/* How calls of a function can be joined into one. Those whose shared inputs are equal, and whose joined inputs differ
- * at most in dimension 0, can be one call: each joined input is those of the calls one behind another along dimension
- * 0, and of an output with rows of its own each call takes as many as it had, in the same order. Results are those of a
- * call alone up to rounding: a kernel may add in another order for another number of rows. A call that fails, fails for
- * all that were joined in it. */
+/* How calls of a function can be batched into one. That is possible for calls with equal shared inputs, and with other
+ * inputs that differ at most in dimension 0. These inputs are concatenated along dimension 0 in the order of the calls.
+ * Of an output with rows of its own each call gets as many rows as it had, in the same order. Results are those of a
+ * call alone up to rounding: a kernel may add in another order for another number of rows. If the batched call fails,
+ * it fails for all calls in it. */
 typedef struct vx_batch_info {
-  size_t struct_size; /* bytes that this runtime knows; what lies behind them is not there */
+  size_t struct_size; /* bytes that this runtime knows; later fields do not exist */
   const char *symbol; /* the number of rows */
   int64_t min_rows;
   int64_t max_rows; /* INT64_MAX: no limit */
-  int64_t multiple; /* that the number of rows must be of */
+  int64_t multiple; /* the number of rows must be a multiple of it */
   int is_joinable;  /* 1: no output is VX_ROWS_UNKNOWN */
   size_t input_count;
   const vx_row_use *inputs;
   size_t output_count;
   const vx_row_use *outputs;
-  const char *const *reasons; /* of each output VX_ROWS_UNKNOWN the node that joins rows and how, or ""; else NULL */
+  const char *const *reasons; /* for each output VX_ROWS_UNKNOWN the node that mixes rows and how, or ""; else NULL */
 } vx_batch_info;
 
-/* How calls of function number `function` of vx_module_functions can be joined; NULL when nothing is known: no input
+/* How calls of function number `function` of vx_module_functions can be batched. NULL when nothing is known: no input
  * has a symbol for the size of dimension 0, the compiler was an older one, or there is no such function. Belongs to the
  * module. Immutable. */
 VX_API const vx_batch_info *vx_module_batch(const vx_module *module, size_t function);
@@ -306,10 +306,11 @@ VX_API const vx_variable_info *vx_module_variables(const vx_module *module, size
  * \param out_count  May be NULL. */
 VX_API const vx_symbol_info *vx_module_symbols(const vx_module *module, size_t *out_count);
 
-/* Bytes that no program reads, for whoever uses the module: a tokenizer, a template, what an export completes. */
+/* Bytes that no program reads, for the user of the module: a tokenizer, a template, or the model that an export
+ * completes. */
 typedef struct vx_asset_info {
   const char *name;
-  const char *kind; /* what the bytes are, as a media type; may be "" */
+  const char *kind; /* the media type of the bytes; may be "" */
   const void *bytes;
   size_t size;
 } vx_asset_info;
@@ -322,7 +323,7 @@ VX_API const vx_asset_info *vx_module_assets(const vx_module *module, size_t *ou
 
 /* Elements that programs read: the weights that no variable holds. */
 typedef struct vx_constant_info {
-  const char *name; /* what the model that was compiled calls it */
+  const char *name; /* its name in the model that was compiled */
   vx_element_type element_type;
   uint32_t rank;
   const int64_t *dims;
@@ -331,16 +332,16 @@ typedef struct vx_constant_info {
 } vx_constant_info;
 
 /* The constants of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable. Their
- * bytes are as the file has them, as those of assets.
+ * bytes are as the file has them, like those of assets.
  *
  * \param out_count  May be NULL. */
 VX_API const vx_constant_info *vx_module_constants(const vx_module *module, size_t *out_count);
 
-/* What steers a training step beside the data. The numbers are those of the module file and never change. */
+/* The inputs of a training step beside the data. The numbers are those of the module file and never change. */
 typedef enum vx_hyper_kind {
   VX_HYPER_RATE = 0,  /* the learning rate */
-  VX_HYPER_SEED = 1,  /* of the step's random numbers, e.g. those of a dropout */
-  VX_HYPER_SCALE = 2, /* what gradients are multiplied by while they are computed */
+  VX_HYPER_SEED = 1,  /* the seed of the step's random numbers, e.g. those of a dropout */
+  VX_HYPER_SCALE = 2, /* the factor of gradients while they are computed */
   VX_HYPER_LIMIT = 0x7fffffff
 } vx_hyper_kind;
 
@@ -351,7 +352,7 @@ typedef struct vx_hyper_info {
 
 /* How a module is trained. A function is one of vx_module_functions, or NULL where the module has none for it. */
 typedef struct vx_training_info {
-  size_t struct_size;                 /* bytes that this runtime knows; what lies behind them is not there */
+  size_t struct_size;                 /* bytes that this runtime knows; later fields do not exist */
   const vx_function_info *train_step; /* one step: updates variables; gives a loss and metrics */
   const vx_function_info *evaluate;   /* takes the user's inputs of a step, gives the same outputs, changes nothing */
   const vx_function_info *predict;
@@ -366,22 +367,21 @@ typedef struct vx_training_info {
   const char *optimizer;         /* for summaries, "adamw"; may be "" */
   const char *loss;              /* for summaries, "cross_entropy"; may be "" */
   const vx_asset_info *skeleton; /* one of vx_module_assets, which an export completes; NULL: there is none */
-  double rate;                   /* the learning rate where the one who trains says none; 0: the module says none */
-  /* For each metric, which is a mean, the output of `train_step` that says over how many elements, or of which sum of
-   * weights: a scalar of f32. SIZE_MAX: the rows of the batch. NULL: the rows for all metrics. */
+  double rate;                   /* the learning rate if the caller states none; 0: the module states none */
+  /* For each metric, which is a mean, the output of `train_step` that it is divided by: a number of elements or a sum
+   * of weights, as a scalar of f32. SIZE_MAX: the rows of the batch. NULL: the rows for all metrics. */
   const size_t *counts;
 } vx_training_info;
 
 /* How the module is trained; NULL when it does not train. Everything belongs to the module. Immutable. */
 VX_API const vx_training_info *vx_module_training(const vx_module *module);
 
-/* Everything that the metadata says, as one JSON document with a `version` field: signature, variables, constants,
- * sections with sizes, functions of the host with the libraries that they need, and per target its variants, kernels
- * (name, key, source nodes, strategy) and entries.
+/* All of the metadata, as one JSON document with a `version` field: signature, variables, constants, sections with
+ * sizes, functions of the host with the libraries that they need, and per target its variants, kernels (name, key,
+ * source nodes, strategy) and entries.
  *
  * \param out_json  The caller's string; on failure NULL.
- * \returns VX_OUT_OF_MEMORY.
- * Thread-safe. Costs as much as the document is long. */
+ * \returns VX_OUT_OF_MEMORY. Thread-safe. The cost grows with the length of the document. */
 VX_API VX_MUST_CHECK vx_status vx_module_describe(const vx_module *module, char **out_json);
 
 /* Reads every section and compares its hash with the metadata.
@@ -411,83 +411,82 @@ typedef struct vx_symbol_value {
 typedef struct vx_instance_options {
   size_t struct_size;
   /* "auto" or NULL: by the order below. Otherwise one backend, "cpu", "vulkan", "cuda", "rocm", "null", or one device
-   * of it, "vulkan:1". "null" does nothing and is never chosen by itself. A backend that is asked for by name and
-   * refused is followed by the rest of the order, unless `no_fallback` is set. */
+   * of it, "vulkan:1". "null" does nothing and is never chosen by itself. If a backend is asked for by name and
+   * refused, the rest of the order is tried, unless `no_fallback` is set. */
   const char *device;
   /* Backends for "auto", best first, e.g. "vulkan,cpu". NULL: the environment's VX_DEVICE_ORDER, or else
    * "cuda,rocm,vulkan,cpu". */
   const char *device_order;
-  /* Not 0: only the device asked for, or with "auto" only the first of the order, is tried; its refusal is the error.
+  /* Not 0: only the device asked for, or with "auto" only the first of the order, is tried. Its refusal is the error.
    */
   int no_fallback;
   /* CPU threads that work on one call, the caller's included. 0: one per core that this process may use. */
   uint32_t threads;
-  /* Name of the code variant to take, e.g. "x86-64-v3"; it must exist and its requirements must hold. NULL: the best.
+  /* Name of the code variant to use, e.g. "x86-64-v3"; it must exist and its requirements must hold. NULL: the best.
    */
   const char *variant;
   /* The most milliseconds that the runtime waits for work of a GPU. After that the device is lost (VX_DEVICE_LOST, with
-   * the kernels that may hang), and what its work may still use is not given back; on cuda and rocm all calls of this
-   * process on that GPU are lost with it, and it is refused to new instances. 0: no limit but that of the device's own
+   * the kernels that may hang), and memory that its work may still use is not freed. On cuda and rocm all calls of this
+   * process on that GPU are lost with it, and new instances cannot use it. 0: no limit but that of the device's own
    * driver. The CPU ignores it. */
   uint32_t wait_limit_ms;
-  /* Values of all sizes that vx_module_symbols tells, each once, in any order; borrowed. NULL when `symbol_count` is 0.
+  /* Values of all sizes of vx_module_symbols, each once, in any order; borrowed. NULL when `symbol_count` is 0.
    */
   size_t symbol_count;
   const vx_symbol_value *symbols;
-  /* An instance of the same module, borrowed: the new one has its device, and its variables of the roles parameter and
-   * statistic, which both see change, with what is derived from these alone; all others are its own. Both have one
-   * memory limit, the first one's. The fields above, except `symbols`, and `memory_limit` are 0 then. NULL: every
-   * variable is the new one's own. */
+  /* An instance of the same module, borrowed. The new one has its device, and shares its variables of the roles
+   * parameter and statistic, and the values that are derived from these alone. Both see changes of shared variables.
+   * All other variables are its own. Both have one memory limit, the first one's. The fields above, except `symbols`,
+   * and `memory_limit` must be 0 then. NULL: every variable is the new one's own. */
   vx_instance *share;
-  /* Of the variables that start with random values: each is drawn from the seed and its name, the same numbers on every
-   * device and machine. Instances that are to start differently get different seeds. */
+  /* The seed of the variables that start with random values: each is drawn from the seed and its name, the same values
+   * on every device and machine. Instances that must start differently need different seeds. */
   uint64_t seed;
-  /* The most bytes of device memory that the instance takes, together with those that share its variables; 0: no limit
-   * but the device's. Counted, for as long as it is there, is what they allocate:
+  /* The most bytes of device memory that the instance allocates, together with those that share its variables; 0: no
+   * limit but the device's. Counted, until they are freed, are:
    *   - the variables,
-   *   - what is derived from variables, see vx_call_run,
-   *   - of each call: its arena, and the places that its inputs are copied to where the device cannot read them in
-   * place; of a call whose runs are submitted, those of two runs,
-   *   - results, and elements of sequences, until the last of the values that have them is released.
-   * Not counted are the module's code, its constants and what is derived from constants, which all instances of the
-   * module on the device have once; memory of the caller's that is read or written in place; and what a driver keeps
-   * for itself, such as buffers for transfers.
+   *   - values that are derived from variables, see vx_call_run,
+   *   - of each call: its arena, and the copies of its inputs if the device cannot read them in place; if its runs are
+   *     submitted, the copies of two runs,
+   *   - results, and elements of sequences, until the last value that holds them is released.
+   * Not counted are the module's code, its constants and the values derived from constants: all instances of the
+   * module on the device share them. Memory of the caller that is read or written in place is not counted either, nor
+   * is memory of the driver itself, such as buffers for transfers.
    *
-   * What would pass the limit first drops what released calls keep for the next call, and then what is derived from
-   * variables and no running call uses, the least recently used first, which is computed again when it is needed. If
-   * that is not enough, the call fails with VX_OUT_OF_MEMORY and what it asked for, what is in use, and the limit; an
-   * instance whose variables alone pass it is not made. The same is dropped, with and without a limit, when the device
-   * has no more memory. */
+   * If an allocation would pass the limit, memory is dropped in this order: memory that released calls hold for the
+   * next call; then values derived from variables that no running call uses, the least recently used first, which are
+   * computed again when they are needed. If that is not enough, the call fails with VX_OUT_OF_MEMORY; the message has
+   * the bytes asked for, those in use, and the limit. An instance with variables that alone pass the limit is not made.
+   * The same memory is dropped, with and without a limit, when the device has no more memory. */
   uint64_t memory_limit;
 } vx_instance_options;
 
 /* Chooses a device, loads the module's code and weights on it, and sets the variables to their initial values.
- * Instances of one module on one device have its code and weights once, where they ask for the same variant, threads
- * and wait limit.
+ * Instances of one module on one device share its code and weights if they ask for the same variant, threads and wait
+ * limit.
  *
  * \param module        Borrowed; the instance keeps it alive.
  * \param options       NULL for the defaults.
  * \param out_instance  On success one reference; on failure NULL.
- * \returns VX_NO_DEVICE when every device that was to be tried was refused (vx_status_report has the reasons),
- *          VX_INVALID_ARGUMENT for an unknown backend, for a size that is missing, unknown, given twice or out of its
- *          range, and for an instance to share with that is of another module; VX_UNSUPPORTED for a signature with
- *          string tensors, VX_OUT_OF_MEMORY also for variables that are larger than `memory_limit`, VX_INVALID_MODULE
- *          when code or weights are damaged.
+ * \returns VX_NO_DEVICE when every device to try was refused (vx_status_report has the reasons), VX_INVALID_ARGUMENT
+ *          for an unknown backend, for a size that is missing, unknown, given twice or out of its range, and for a
+ *          `share` of another module; VX_UNSUPPORTED for a signature with string tensors, VX_OUT_OF_MEMORY also for
+ *          variables that are larger than `memory_limit`, VX_INVALID_MODULE when code or weights are damaged.
  *
  * Thread-safe. Blocks until the weights are in place. */
 VX_API VX_MUST_CHECK vx_status vx_instance_create(vx_module *module, const vx_instance_options *options,
                                                   vx_instance **out_instance);
 
-/* Limits what the calls of an instance, and of those that share its variables, take together at one time, beside the
- * variables: for who runs what strangers ask for, whose inputs may be sizes. Counted is what `memory_limit` of
- * vx_instance_options counts, and in host memory what strings of running calls take, what functions of the host read
- * and make, and what elements of sequences take beside their bytes.
+/* Limits the memory that the calls of an instance, and of those that share its variables, use together at one time,
+ * beside the variables. It is for servers that run calls of strangers, in which an input may be a size. Counted is the
+ * memory that `memory_limit` of vx_instance_options counts, and host memory: of strings of running calls, of the
+ * tensors that functions of the host read and make, and of elements of sequences beside their bytes.
  *
- * What would pass the limit is refused before it is allocated: first goes what `memory_limit` would drop, and if that
- * is not enough the call fails with VX_OUT_OF_MEMORY and what it asked for, what calls have, and the limit.
+ * An allocation that would pass the limit is refused before it is made. First the memory that `memory_limit` would drop
+ * is dropped. If that is not enough the call fails with VX_OUT_OF_MEMORY; the message has the bytes asked for, those of
+ * all calls, and the limit.
  *
- * \param bytes  For what is asked for from now on; 0: no limit, as it is at first.
- * Thread-safe. */
+ * \param bytes  Holds for allocations from now on; 0: no limit, the default. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_instance_limit_calls(vx_instance *instance, uint64_t bytes);
 
 VX_API void vx_instance_retain(vx_instance *instance);
@@ -495,12 +494,12 @@ VX_API void vx_instance_release(vx_instance *instance);
 
 typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPORT_LIMIT = 0x7fffffff } vx_report_format;
 
-/* The device report: what was wanted, what was taken, and for each refused device a code and a reason.
+/* The device report: the device asked for, the device chosen, and for each refused device a code and a reason.
  *   {"version":1,"wanted":"auto","order":["cuda","rocm","vulkan","cpu"],"no_fallback":false,
  *    "taken":{"backend":"cpu","device":"cpu:0","name":"...","target":"cpu","variant":"x86-64-v3","threads":2},
  *    "refused":[{"device":"cuda","code":"no_driver","reason":"this runtime has no cuda driver"}, ...]}
  * `taken` is null in a status report. The codes: no_driver, no_library, no_device, no_such_device, software, no_code,
- * no_variant, device_failed. no_code is reported of a device that is there: this call also looks for devices that the
+ * no_variant, device_failed. no_code is the code of a device that exists: this call also looks for devices that the
  * module has no code for.
  *
  * \param out_report  The caller's string. The text form has one line per fact and ends with a line feed.
@@ -508,14 +507,14 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
 VX_API VX_MUST_CHECK vx_status vx_instance_report(const vx_instance *instance, vx_report_format format,
                                                   char **out_report);
 
-/* What a call of a function takes of its device's memory, in bytes, and what there is for it. */
+/* The device memory that a call of a function needs, and the memory that is available, in bytes. */
 typedef struct vx_memory_estimate {
   size_t struct_size; /* set by the caller to sizeof(vx_memory_estimate) */
   uint64_t
-      constants; /* of the module on the device, with what is derived from them: once for all its instances there */
-  uint64_t variables; /* those of the instance, shared ones too, and what the function derives from them */
-  uint64_t arena;     /* what lives only while the function runs */
-  uint64_t inputs;    /* places that inputs are copied to where the device does not read host memory */
+      constants; /* of the module on the device, with the values derived from them: once for all its instances there */
+  uint64_t variables; /* those of the instance, shared ones too, and the values that the function derives from them */
+  uint64_t arena;     /* values that live only while the function runs */
+  uint64_t inputs;    /* copies of inputs if the device does not read host memory */
   uint64_t results;
   uint64_t total;          /* of all these */
   uint64_t largest;        /* bytes of the largest allocation among them */
@@ -523,36 +522,36 @@ typedef struct vx_memory_estimate {
   uint64_t device_memory;  /* of the device, others' share included; 0: not known */
   uint64_t device_largest; /* the most bytes of one allocation there */
   int fits;                /* `total` and `largest` are within these three */
-  int is_least;            /* sequences, loops or `open_size` may add to it what is known only when the call runs */
-  const char *open_size;   /* a size that depends on data and whose range has no end, as vx_symbol_info tells: what has
-                              it counts as nothing; NULL: none. Belongs to the module */
+  int is_least;            /* sequences, loops or `open_size` may add memory that is known only when the call runs */
+  const char *open_size; /* a size that depends on data and has no upper limit in vx_symbol_info: buffers with it count
+                            as 0 bytes; NULL: none. Belongs to the module */
 } vx_memory_estimate;
 
-/* Tells before a call what it will take. Nothing is allocated. A size that depends on data counts with the most that
- * its range allows. A second call at the same time, or a submitted run, takes inputs and results of its own; several
- * calls of one instance have an arena each.
+/* Estimates the memory of a call before the call. Nothing is allocated. A size that depends on data counts with the
+ * most that its range allows. A second call at the same time, or a submitted run, has inputs and results of its own;
+ * several calls of one instance have an arena each.
  *
  * \param function      NULL: the first one.
- * \param symbols       Values of all sizes that the function's inputs bind, as vx_module_functions tells them, each
- *                      once, in any order; borrowed. NULL when `symbol_count` is 0.
+ * \param symbols       Values of all sizes that the function's inputs bind (vx_module_functions lists them), each once,
+ *                      in any order; borrowed. NULL when `symbol_count` is 0.
  * \param out_estimate  Filled on success; on failure all but `struct_size` is 0.
  * \returns VX_INVALID_ARGUMENT for a size that is missing, unknown, given twice or out of its range, and for sizes that
- *          the function does not take together; VX_NOT_FOUND for an unknown function.
+ *          break a constraint of the function; VX_NOT_FOUND for an unknown function.
  *
  * Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_instance_estimate_memory(const vx_instance *instance, const char *function,
                                                            size_t symbol_count, const vx_symbol_value *symbols,
                                                            vx_memory_estimate *out_estimate);
 
-/* Tells the same before there is an instance: of one that vx_instance_create would make with these options, on the
- * device that it would take. The device is opened and closed again; no code and no weights are put on it. A memory
- * limit that the variables alone pass is no error here: `fits` is 0. While weights are put in place, more may be needed
- * for a while than is told: those that others are derived from.
+/* Estimates the same without an instance: for one that vx_instance_create would make with these options, on the device
+ * that it would choose. The device is opened and closed again; no code and no weights are put on it. A memory limit
+ * that the variables alone pass is no error here: `fits` is 0. While weights are loaded, more memory may be needed for
+ * a while than this estimate: for the weights that others are derived from.
  *
  * \param module        Borrowed.
  * \param options       NULL for the defaults.
  * \param function      NULL: the first one.
- * \param symbols       As vx_instance_estimate_memory has them; those of the instance are in `options`.
+ * \param symbols       As for vx_instance_estimate_memory; those of the instance are in `options`.
  * \param out_estimate  Filled on success; on failure all but `struct_size` is 0.
  * \returns As vx_instance_create and vx_instance_estimate_memory. A device that would fail only when code or weights
  *          are put on it is not refused here.
@@ -582,7 +581,7 @@ typedef struct vx_value_info {
  *
  * \param dims       `rank` sizes, each 0 or more. NULL when `rank` is 0.
  * \param data       `size` bytes. May be NULL when `size` is 0.
- * \param size       Must be what the type and the dims need. 0 is legal.
+ * \param size       Must be the size that the type and the dims need. 0 is legal.
  * \returns VX_INVALID_ARGUMENT for a negative dim, an unknown type or a wrong size, with both sizes; VX_UNSUPPORTED for
  *          VX_STRING, which vx_strings_create makes tensors of; VX_OUT_OF_MEMORY.
  * Thread-safe. Copies, and touches no device. */
@@ -599,36 +598,37 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_wrap(vx_element_type type, uint32_t ran
                                               const void *data, uint64_t size, void (*release)(void *user), void *user,
                                               vx_value **out_value);
 
-/* A tensor of DLPack 1 (dlpack.h), which NumPy, PyTorch, JAX and others give and take. */
+/* A tensor of DLPack 1 (dlpack.h), the exchange format of NumPy, PyTorch, JAX and others. */
 struct DLManagedTensorVersioned;
 
 /* Makes a tensor that reads another library's in place, as vx_tensor_wrap does. Its bytes must not change while the
- * value is used, and what writes them must be done: no stream comes with a tensor. Of memory of CUDA, what has been
- * queued in the default stream is waited for here, and so what other streams have been made to wait for there, as
- * DLPack's Python interface does for stream 1. Where it is queued elsewhere, the call that reads it works in that
- * stream too (vx_call_set_stream).
+ * value is used, and all writes to them must be done: no stream comes with a tensor. For CUDA memory, this function
+ * waits for the work that is queued in the default stream. That includes work of other streams that the default stream
+ * waits for, as DLPack's Python interface arranges for stream 1. If writes are queued in another stream, run the call
+ * that reads the tensor in that stream too (vx_call_set_stream).
  *
  * \param tensor  In memory of the host (kDLCPU, kDLCUDAHost, kDLROCMHost) or of a GPU (kDLCUDA, kDLCUDAManaged,
  * kDLROCM), row-major without gaps, of 4 and 2 bits packed. A call on that GPU reads it there; one on another device,
  * and vx_tensor_data, a copy in the host's memory. When this succeeds the value owns it, and its deleter is called
  * once, when the last user of the value is done, on any thread; when it fails it stays the caller's.
  * \returns VX_UNSUPPORTED for memory of other devices, for other strides, for a type without a vx_element_type of its
- * own or with several lanes, and for another major version than 1, each with what came; VX_INVALID_ARGUMENT for a size
- * below 0; VX_NO_DEVICE for a GPU that this process does not see; VX_OUT_OF_MEMORY. Thread-safe. Copies nothing. */
+ * own or with several lanes, and for another major version than 1, each with the value found. VX_INVALID_ARGUMENT for a
+ * size below 0; VX_NO_DEVICE for a GPU that this process does not see; VX_OUT_OF_MEMORY.
+ * Thread-safe. Copies nothing. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_from_dlpack(struct DLManagedTensorVersioned *tensor, vx_value **out_value);
 
-/* Gives a tensor to another library: its bytes in memory of the host, row-major, flagged as read-only. A tensor on
+/* Exports a tensor to another library: its bytes in memory of the host, row-major, flagged as read-only. A tensor on
  * another device is copied to the host first, as by vx_tensor_data.
  *
- * \param value       Borrowed; what is given keeps it alive until its deleter is called, on any thread.
- * \param out_tensor  On success a tensor of the caller's, to be ended by its deleter; on failure NULL.
- * \returns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for strings, which DLPack has not;
+ * \param value       Borrowed; the exported tensor keeps it alive until its deleter is called, on any thread.
+ * \param out_tensor  On success a tensor that the caller owns and ends by its deleter; on failure NULL.
+ * \returns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for strings, which DLPack does not have;
  * VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack(vx_value *value, struct DLManagedTensorVersioned **out_tensor);
 
-/* The same without a copy to the host: a tensor on a GPU of cuda or rocm is given where it is, as kDLCUDA or kDLROCM
- * with the number that the vendor's library has for the GPU. It is there when this returns, so no stream need be waited
- * for. A tensor in memory of the host is given as by vx_tensor_to_dlpack.
+/* The same without a copy to the host: a tensor on a GPU of cuda or rocm is exported in place, as kDLCUDA or kDLROCM
+ * with the number that the vendor's library has for the GPU. Its bytes are complete when this returns, so no wait for a
+ * stream is needed. A tensor in memory of the host is exported as by vx_tensor_to_dlpack.
  * \returns as vx_tensor_to_dlpack; VX_UNSUPPORTED also for memory of vulkan, which has no addresses for others.
  * Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack_in_place(vx_value *value,
@@ -640,7 +640,7 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack_in_place(vx_value *value,
  * \param count    Must be the number of elements that the dims need. 0 is legal.
  * \param strings  `count` texts of UTF-8, row-major. May be NULL when `count` is 0; an element may be NULL when its
  * length is 0.
- * \param lengths  Their bytes. Zero bytes inside of a text are legal, and none is needed behind it.
+ * \param lengths  The bytes of each text. Zero bytes inside of a text are legal; no zero byte is needed at its end.
  * \returns VX_INVALID_ARGUMENT for a negative dim, a wrong count, with both, more than 4294967295 bytes in all, or a
  * text that is no UTF-8, with its number; VX_OUT_OF_MEMORY. Thread-safe. Copies, and touches no device. */
 VX_API VX_MUST_CHECK vx_status vx_strings_create(uint32_t rank, const int64_t *dims, size_t count,
@@ -686,8 +686,8 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_data(const vx_value *value, const void 
 
 /* Element `index`, row-major, of a tensor of strings.
  *
- * \param out_string  Its bytes, which belong to the value and live as long as it; no zero byte stands behind them.
- * \param out_length  How many they are.
+ * \param out_string  Its bytes, which belong to the value and live as long as it; they do not end with a zero byte.
+ * \param out_length  The number of bytes.
  * \returns VX_INVALID_ARGUMENT for another value, or an index that is not below the number of elements. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_strings_element(const vx_value *value, size_t index, const char **out_string,
                                                   size_t *out_length);
@@ -696,11 +696,11 @@ VX_API VX_MUST_CHECK vx_status vx_strings_element(const vx_value *value, size_t 
  * bytes are there when this returns.
  *
  * \param value      Borrowed: a tensor of numbers or bools. It stays as it is.
- * \param out_value  On success one reference: a new tensor of the same type and dims, or `value` itself where calls of
- * the instance read it in place already. That is a tensor on the same device, as a result of an earlier call is; one
- * without elements; and on the CPU one whose bytes begin at a multiple of 64. On failure NULL.
- * \returns VX_INVALID_ARGUMENT for a sequence, an optional or strings; VX_OUT_OF_MEMORY, also where the instance's
- * memory limit is passed; VX_DEVICE_LOST. Thread-safe. Blocks until the copy is done. */
+ * \param out_value  On success one reference: a new tensor of the same type and dims, or `value` itself if calls of the
+ * instance already read it in place. That is a tensor on the same device, as a result of an earlier call is; one
+ * without elements; and on the CPU one with bytes that begin at a multiple of 64. On failure NULL.
+ * \returns VX_INVALID_ARGUMENT for a sequence, an optional or strings; VX_OUT_OF_MEMORY, also if the instance's memory
+ * limit is passed; VX_DEVICE_LOST. Thread-safe. Blocks until the copy is done. */
 VX_API VX_MUST_CHECK vx_status vx_instance_upload(vx_instance *instance, vx_value *value, vx_value **out_value);
 
 /* --- Variables ---------------------------------------------------------------------------------------------------- */
@@ -739,12 +739,23 @@ VX_API VX_MUST_CHECK vx_status vx_instance_read_variables(vx_instance *instance,
 VX_API VX_MUST_CHECK vx_status vx_instance_write_variables(vx_instance *instance, size_t count,
                                                            const char *const *names, vx_value *const *values);
 
+/* Writes the instance's module to a file, in which `count` variables start with the values that they have now, all as
+ * they are between two calls. All else comes from the module: programs, code of each target, assets, other first
+ * values. Weights in a file beside the module come into the new file. It appears under its name when it is whole; the
+ * module's own file may be replaced.
+ *
+ * \param names  `count` names, borrowed, each once, as of parameters and statistics. NULL when `count` is 0.
+ * \returns VX_IO_ERROR where the file cannot be written, VX_UNSUPPORTED for a variable whose size depends on the
+ *          instance, VX_INVALID_ARGUMENT for a name that is there twice.
+ * Errors and threads as vx_instance_read_variables. */
+VX_API VX_MUST_CHECK vx_status vx_instance_save_module(vx_instance *instance, size_t count, const char *const *names,
+                                                       const char *path);
+
 /* --- Calls -------------------------------------------------------------------------------------------------------- */
 
 typedef struct vx_call vx_call;
 
-/* Makes a place to run calls of one function in. It keeps its arena and its recorded commands from run to run, so keep
- * it.
+/* Makes a call of one function. It holds its arena and its recorded commands from run to run, so reuse it.
  *
  * \param function  Name of the function; NULL is the module's first one.
  * \param out_call  On success one reference; on failure NULL.
@@ -761,21 +772,22 @@ VX_API void vx_call_release(vx_call *call);
  * before any work is queued.
  * \param out_outputs   `output_count` places in the signature's order. On success each gets one reference; on failure
  * NULL.
- * \returns VX_INVALID_ARGUMENT for a wrong count, kind, element type, rank or size: the message names the input, what
- * was wanted and what came. VX_FAULT when the data is out of range: the message names the source node; variables keep
- *          their values and the instance stays usable. VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
+ * \returns VX_INVALID_ARGUMENT for a wrong count, kind, element type, rank or size: the message names the input, the
+ * expected value and the value passed. VX_FAULT when the data is out of range: the message names the source node;
+ * variables do not change and the instance stays usable. VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
  *
- * Parameters and statistics that the function does not store may be read in another form, packed or cast, that the
- * instance keeps. The first run, and the first after one of them may have changed, makes it: that takes time, the first
- * time memory, and where it fails the run fails with the variable's name, and so does the next. It is made again, with
- * the same bits, where it was dropped since there was no room for it: see `memory_limit` of vx_instance_options.
+ * The function may read parameters and statistics that it does not store in a derived form, packed or cast, which the
+ * instance holds. The first run makes the derived form, and so does the first run after one of them may have changed.
+ * That needs time, and the first time memory. If it fails the run fails with the variable's name, and so does the next.
+ * A derived form that was dropped for lack of memory is made again with the same bits: see `memory_limit` of
+ * vx_instance_options.
  *
- * Thread-compatible; different calls of one instance run side by side, except that a run which stores a variable takes
- * turns with those that use the same one. */
+ * Thread-compatible; different calls of one instance run side by side, except that a run that stores a variable never
+ * overlaps with runs that use the same variable. */
 VX_API VX_MUST_CHECK vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs,
                                            size_t output_count, vx_value **out_outputs);
 
-/* Where one result goes: host memory of the caller's, or the memory of an input. Both NULL: memory of its own. */
+/* The memory of one result: host memory of the caller, or the memory of an input. Both NULL: memory of its own. */
 typedef struct vx_result_place {
   void *data;
   uint64_t size;   /* bytes that are there, at least as many as the result needs */
@@ -794,22 +806,22 @@ typedef struct vx_alias_info {
  * \param out_count  May be NULL. */
 VX_API const vx_alias_info *vx_module_aliases(const vx_module *module, size_t function, size_t *out_count);
 
-/* Runs the function and writes results to memory of the caller. On the CPU, a result whose place begins at a multiple
- * of 64 bytes is computed there; elsewhere it is copied there when the call is done.
+/* Runs the function and writes results to memory of the caller. On the CPU, a result with a place at a multiple of 64
+ * bytes is computed there; otherwise it is copied there when the call is done.
  *
- * \param places       `output_count` of them, borrowed. A result with a place must be a tensor whose size follows from
- * those of the inputs; its value reads the bytes there, which must stay for as long as the value. No place may share
- * bytes with another one, nor with an input whose bytes are in host memory, except that an input and an output that the
- * function declares as an alias may begin at the same byte: then the call overwrites the input's value.
+ * \param places       `output_count` of them, borrowed. A result with a place must be a tensor with a size that follows
+ * from those of the inputs. Its value reads the bytes there, which must stay for as long as the value. No place may
+ * share bytes with another one, nor with an input in host memory. One exception: an input and an output that the
+ * function declares as an alias may begin at the same byte; then the call overwrites the input's value.
  *
- * A place that is a value has the result take over that input's memory on the device, so that a call which replaces a
- * few rows of it costs those rows. It does so where the value is on the instance's device, as a result of an earlier
- * call is, and no other value shares its memory; else the result gets memory of its own. After success the value must
- * not be used but for releasing it: its bytes are those of the result, or what they were when they were last fetched.
- * Nobody else may use it during the call.
+ * If a place is a value, the result takes over that input's memory on the device, so a call that replaces a few rows of
+ * it costs those rows. This holds if the value is on the instance's device, as a result of an earlier call is, and no
+ * other value shares its memory; else the result gets memory of its own. After success the value may only be released:
+ * its bytes are those of the result, or those of the time when they were last fetched. No other thread may use it
+ * during the call.
  *
- * After a failure an input that an alias was to overwrite is as it was, unless the device is lost; the bytes of other
- * places may be anything.
+ * After a failure an input with an alias is as it was, unless the device is lost; the bytes of other places are
+ * undefined.
  *
  * \param out_outputs  As for vx_call_run.
  * \returns also VX_INVALID_ARGUMENT for a place that is too small or shares bytes, with the names and both sizes,
@@ -818,42 +830,43 @@ VX_API VX_MUST_CHECK vx_status vx_call_run_into(vx_call *call, size_t input_coun
                                                 size_t output_count, const vx_result_place *places,
                                                 vx_value **out_outputs);
 
-/* A run of a call that goes on beside the thread that asked for it. */
+/* A run of a call that goes on while the thread that submitted it does other work. */
 typedef struct vx_pending vx_pending;
 
 /* Set `struct_size` to sizeof(vx_submit_options) and every other field to 0 for the defaults. */
 typedef struct vx_submit_options {
   size_t struct_size;
-  /* Not 0: the inputs are brought to the device, and the run begins with vx_call_start. */
+  /* Not 0: the inputs are copied to the device, and the run begins with vx_call_start. */
   int hold;
-  /* As for vx_call_run_into: one for each output, or none. The array is borrowed until vx_call_submit returns, the
-   * memory and values in it until the run is done. NULL when `place_count` is 0. */
+  /* As for vx_call_run_into: one for each output, or none. The array is borrowed until vx_call_submit returns; the
+   * memory and values in it are borrowed until the run is done. NULL when `place_count` is 0. */
   size_t place_count;
   const vx_result_place *places;
-  /* Milliseconds from the start on. A run that is not done by then ends where vx_call_cancel could end it. 0: none. */
+  /* Milliseconds from the start of the run. A run that is not done by then ends at the next point at which
+   * vx_call_cancel could end it. 0: no deadline. */
   uint32_t deadline_ms;
 } vx_submit_options;
 
-/* Checks the inputs, brings them to the device, and starts a run of the function, which a thread of the call's does.
+/* Checks the inputs, copies them to the device, and starts a run of the function on a thread of the call.
  *
- * The run keeps the values of its inputs until it is done. What they read of the caller's must stay as it is for so
- * long: a GPU has its own copy when this returns, and a CPU reads the bytes in place where it can.
+ * The run holds the values of its inputs until it is done. Memory of the caller that they read must not change until
+ * then: a GPU has its own copy when this returns, but a CPU reads the bytes in place if it can.
  *
- * Runs that are started on one call are done one after the other in that order, in its one arena; each has its own
- * result and its own failure: one that fails changes no variable, and the next one runs with those that are there. Of
- * calls of one instance, and of all that share its variables, a run that stores a variable takes turns with those that
- * use the same one, in the order in which they were started; what is called after it was started and touches a variable
- * that it stores waits for it.
+ * Runs that are started on one call are done in that order, in its one arena. Each has its own result and its own
+ * failure: one that fails changes no variable, and the next one runs with the variables as they are. A run that stores
+ * a variable never overlaps with other runs that use the same variable, of calls of this instance and of all that share
+ * its variables. They run in the order in which they were started, and a later function that uses a variable that the
+ * run stores waits for it.
  *
- * At most two runs of a call have inputs on the device, so that the next one's get there while one is going on. A third
- * one waits here until the first is done.
+ * At most two runs of a call have inputs on the device, so the inputs of the next run are copied while one is going on.
+ * A third one waits here until the first is done.
  *
  * \param inputs       `input_count` values, borrowed, as for vx_call_run.
  * \param options      NULL for the defaults.
  * \param out_pending  On success one reference; on failure NULL, and nothing runs.
  * \returns VX_INVALID_ARGUMENT as vx_call_run and vx_call_run_into, and when two runs are held already;
  * VX_OUT_OF_MEMORY for the inputs, or when the system starts no thread; VX_UNSUPPORTED for a call with a stream of the
- * caller's; VX_DEVICE_LOST. What happens while it runs, vx_call_wait returns.
+ * caller; VX_DEVICE_LOST. Errors of the run itself are returned by vx_call_wait.
  *
  * Thread-compatible, together with all functions that take the call. These wait until its started runs are done; those
  * that take the vx_pending do not use it. */
@@ -867,27 +880,28 @@ VX_API VX_MUST_CHECK vx_status vx_call_start(vx_pending *pending);
 
 /* Waits until the run is done.
  *
- * \param out_outputs  As for vx_call_run. Whoever asks again gets the same values.
+ * \param out_outputs  As for vx_call_run. A second call of this function gives the same values.
  * \returns as vx_call_run; VX_INVALID_ARGUMENT for a run that is held, and for a wrong count.
  * Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_call_wait(vx_pending *pending, size_t output_count, vx_value **out_outputs);
 
-/* As vx_call_wait, for so many milliseconds at the most.
- * \returns also VX_TIMED_OUT where the run is not done by then: it goes on, and may be waited for again. Thread-safe.
+/* As vx_call_wait, for at most `timeout_ms` milliseconds.
+ * \returns also VX_TIMED_OUT if the run is not done by then: it goes on, and may be waited for again. Thread-safe.
  */
 VX_API VX_MUST_CHECK vx_status vx_call_wait_for(vx_pending *pending, uint32_t timeout_ms, size_t output_count,
                                                 vx_value **out_outputs);
 
-/* Asks a run to end. One that is held, or waits behind others, does nothing any more. One that goes on ends where
- * it can: on a CPU before the next kernel, on a GPU before the next part of its program that is handed to the device,
- * which is done whole, as most networks are one; and only while nothing has been handed over that writes a variable or
- * an input. vx_call_wait returns VX_CANCELLED then; variables and inputs are as they were, and the bytes of other
- * result places may be anything. A run that is done, or that can't end any more, ends as it would have. Does not wait.
- * NULL does nothing. Thread-safe. */
+/* Asks a run to end. One that is held, or waits for earlier runs, does not run any more. A run in progress ends at the
+ * next possible point: on a CPU before the next kernel, on a GPU before the next part of its program that is submitted
+ * to the device. A submitted part always runs to its end, and most networks are one part. A run can end only while no
+ * work is submitted that writes a variable or an input. vx_call_wait then returns VX_CANCELLED; variables and inputs
+ * are as they were, and the bytes of other result places are undefined. A run that is done, or that cannot end any
+ * more, ends as without this function. Does not wait. NULL does nothing. Thread-safe. */
 VX_API void vx_call_cancel(vx_pending *pending);
 
 /* The last release of a run that has been started waits until it is done, since it reads its inputs until then. One
- * that is held never runs. Not for an observer, nor for `release` of vx_tensor_wrap: they are part of a run. */
+ * that is held never runs. An observer, and `release` of vx_tensor_wrap, must not call these functions: they are part
+ * of a run. */
 VX_API void vx_pending_retain(vx_pending *pending);
 VX_API void vx_pending_release(vx_pending *pending);
 
@@ -899,21 +913,21 @@ VX_API void vx_call_set_profile(vx_call *call, int on);
  * {"version":1,"function":"main","entry":0,"program":"main","total_ms":1.5,"upload_ms":0,
  * "arena_bytes":4096,"memory_bytes":12288,"dispatches":12,"replays":3,"host_calls":0,"host_bytes":0,"derived":0,"flops":1000,"bytes":4096,
  * "kernels":[{"kernel":"conv_relu","key":"...","sources":["conv1
- * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `memory_bytes` is what `memory_limit` of
- * vx_instance_options counts, at the time of the report. `host_calls` is how often functions of the host ran
- * between kernels, as those of strings do, and `host_bytes` what their tensors moved from the device and to it.
- * `derived` counts the values that the run computed from variables before its program ran, since these had changed:
- * weights packed again, for one; its time is part of `total_ms`, and its dispatches are not counted. `kernels` is
- * empty, and the sums of `flops` and `bytes` over all dispatches are missing, unless profiling was on. A kernel's
- * `total_ms` is null when the device cannot time dispatches or the run was observed; its `flops` and `bytes` (of all
- * its dispatches, at the sizes of this run) are null when the module does not state them.
+ * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `memory_bytes` is the memory that `memory_limit` of
+ * vx_instance_options counts, at the time of the report. `host_calls` is the number of functions of the host that ran
+ * between kernels, such as those of strings, and `host_bytes` the bytes that their tensors moved from the device and to
+ * it. `derived` counts the values that the run computed from variables before its program ran, because these had
+ * changed: for example, weights were packed again. Its time is part of `total_ms`, and its dispatches are not counted.
+ * `kernels` is empty, and the sums of `flops` and `bytes` over all dispatches are missing, unless profiling was on. A
+ * kernel's `total_ms` is null when the device cannot time dispatches or the run was observed; its `flops` and `bytes`
+ * (of all its dispatches, at the sizes of this run) are null when the module does not state them.
  * \returns VX_INVALID_ARGUMENT when nothing has run yet. Thread-compatible. */
 VX_API VX_MUST_CHECK vx_status vx_call_report(const vx_call *call, char **out_json);
 
 /* The last run, which was profiled, as a trace: a text that Perfetto (ui.perfetto.dev) and Chrome show. It has the
  * call, its inputs' way to the device, and each dispatch that was timed, by the name of its kernel, with the nodes of
- * the user's model that it computes. A profiled run does one dispatch after the other, each as long as it is drawn;
- * between two of one replay there is no time drawn.
+ * the user's model that it computes. A profiled run does its dispatches in sequence, each as long as it is drawn;
+ * between two of one replay no time is drawn.
  * \returns VX_INVALID_ARGUMENT when nothing has run yet, or the last run was not profiled. Thread-compatible. */
 VX_API VX_MUST_CHECK vx_status vx_call_trace(const vx_call *call, char **out_json);
 
@@ -924,18 +938,18 @@ typedef struct vx_dispatch_info {
   size_t node_count;
   const char *const *nodes; /* nodes of the user's model that it computes, "conv1 (Conv)"; may be none */
   size_t output_count;
-  vx_value *const *outputs;   /* what it wrote, in the kernel's order */
+  vx_value *const *outputs;   /* the tensors that it wrote, in the kernel's order */
   const char *const *layouts; /* of each output: "" is row-major; tensors of different layouts do not compare */
-  /* For each output a place, NULL at first, where the observer may put a tensor of its type and dims, with a reference
-   * that the runtime gives back: it is written over the output before the next dispatch runs. */
+  /* One entry for each output, NULL at first. The observer may set it to a tensor of the output's type and dims, with a
+   * reference that the runtime gives back: the tensor is written over the output before the next dispatch runs. */
   vx_value **replacements;
 } vx_dispatch_info;
 
 typedef void (*vx_dispatch_observer)(void *user, const vx_dispatch_info *dispatch);
 
 /* Shows every dispatch of the runs after it to `observer`, in the program's order and on the thread of vx_call_run, or
- * of a submitted run, which waits for the device and copies the outputs to the host each time: for finding errors, not
- * for work. Such a run times no dispatches.
+ * of a submitted run, which waits for the device and copies the outputs to the host each time. It is meant for finding
+ * errors, not for production. Such a run times no dispatches.
  *
  * A replacement of another type or other dims than the output fails the run (VX_INVALID_ARGUMENT).
  *
@@ -944,19 +958,18 @@ typedef void (*vx_dispatch_observer)(void *user, const vx_dispatch_info *dispatc
  * Thread-compatible. */
 VX_API void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *user);
 
-/* Queues the work of the runs after it in a stream of the caller's: a `CUstream` of the device's primary context on
- * cuda, a `hipStream_t` of the device on rocm. It starts after what the caller has queued there, and what he queues
- * there later starts after it. vx_call_run still waits for its results, and so for the stream.
+/* Queues the work of later runs in a stream of the caller: a `CUstream` of the device's primary context on cuda, a
+ * `hipStream_t` of the device on rocm. It starts after the work that the caller has queued there, and work that the
+ * caller queues there later starts after it. vx_call_run still waits for its results, and so for the stream.
  *
  * \param stream  The handle, which is a pointer in both. It must live until another one is set or the call is released.
  * NULL: back to the call's own.
- * \returns VX_UNSUPPORTED on a device that takes none (cpu, vulkan, null), VX_INVALID_ARGUMENT for a stream of another
- * device or context, VX_DEVICE_LOST. After a failure the call uses its own stream.
- * Thread-compatible. */
+ * \returns VX_UNSUPPORTED on a device without such streams (cpu, vulkan, null), VX_INVALID_ARGUMENT for a stream of
+ * another device or context, VX_DEVICE_LOST. After a failure the call uses its own stream. Thread-compatible. */
 VX_API VX_MUST_CHECK vx_status vx_call_set_stream(vx_call *call, void *stream);
 
-/* Runs `function` (NULL: the first one) once in a place taken from the instance's pool. Arguments and errors as
- * vx_call_create and vx_call_run. Thread-safe. */
+/* Runs `function` (NULL: the first one) once, in a call of the instance's pool. Arguments and errors as vx_call_create
+ * and vx_call_run. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_instance_call(vx_instance *instance, const char *function, size_t input_count,
                                                 vx_value *const *inputs, size_t output_count, vx_value **out_outputs);
 

@@ -1,5 +1,5 @@
-// C++ over vx.h: handles that release themselves, and failures as exceptions. Header only; vx.h says what each function
-// does, who owns what, and which threads may call it.
+// C++ over vx.h: handles that release themselves, and failures as exceptions. Header only; vx.h documents each
+// function, its ownership and its threads.
 #ifndef VX_RUNTIME_VX_HPP
 #define VX_RUNTIME_VX_HPP
 
@@ -11,11 +11,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-// What points into an object of which it is asked. Clang warns where that is a temporary that is gone before.
+// Marks a result that points into its object. Clang warns if the object is a temporary that ends earlier.
 #if defined(__clang__)
 #define VX_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
@@ -23,7 +24,7 @@
 #endif
 
 namespace vx {
-// Inline, so that users write vx::Module and the runtime's own classes are not meant.
+// Inline, so that users write vx::Module, and the runtime's own classes stay apart.
 inline namespace api {
 
 // A failed status. `report` is the device report of VX_NO_DEVICE, else empty.
@@ -151,7 +152,7 @@ public:
                          &value.object));
     return value;
   }
-  // A tensor that reads another library's in place and owns it; where this throws it stays the caller's.
+  // A tensor that reads another library's in place and owns it; if this throws the caller still owns it.
   static Value fromDlpack(DLManagedTensorVersioned *tensor) {
     Value value;
     check(vx_tensor_from_dlpack(tensor, &value.object));
@@ -163,7 +164,7 @@ public:
     check(vx_tensor_to_dlpack(object, &tensor));
     return tensor;
   }
-  // Where it is: on a GPU of cuda or rocm in its memory.
+  // In place: a tensor on a GPU of cuda or rocm stays in its memory.
   DLManagedTensorVersioned *toDlpackInPlace() const {
     DLManagedTensorVersioned *tensor = nullptr;
     check(vx_tensor_to_dlpack_in_place(object, &tensor));
@@ -224,8 +225,8 @@ public:
     }
     return texts;
   }
-  // The elements, which live as long as the value: `for (float x : call.run(inputs)[0].data<float>())` reads what is
-  // gone, name the results first. Throws std::invalid_argument when the tensor has another element type.
+  // The elements, which live as long as the value. `for (float x : call.run(inputs)[0].data<float>())` reads freed
+  // memory: name the results first. Throws std::invalid_argument when the tensor has another element type.
   template <typename T>
   std::span<const T> data() const VX_LIFETIMEBOUND {
     if (info().element_type != elementTypeOf<T>())
@@ -258,7 +259,7 @@ public:
     const vx_alias_info *first = vx_module_aliases(object, static_cast<size_t>(&function - functions().data()), &count);
     return {first, count};
   }
-  // Of one of `functions`; null when nothing is known of joining its calls.
+  // Of one of `functions`; null when nothing is known about batching its calls.
   const vx_batch_info *batch(const vx_function_info &function) const {
     return vx_module_batch(object, static_cast<size_t>(&function - functions().data()));
   }
@@ -309,14 +310,14 @@ struct InstanceOptions {
   uint32_t waitLimitMs = 0;                                  // 0: no limit
   std::vector<std::pair<std::string, int64_t>> symbols = {}; // of Module::symbols
   vx_instance *share =
-      nullptr;              // whose device, parameters and statistics are used; what stands above but `symbols` is not
+      nullptr;              // its device, parameters and statistics are used; the fields above except `symbols` are not
   uint64_t seed = 0;        // of variables that start with random values
   uint64_t memoryLimit = 0; // bytes of the device, of all instances that share variables; 0: no limit
 };
 
 namespace detail {
 
-// Sizes as the C interface takes them; those that it is made of outlive it.
+// Sizes for the C interface; `sizes` outlives the result.
 inline std::vector<vx_symbol_value> givenSizes(std::span<const std::pair<std::string, int64_t>> sizes) {
   std::vector<vx_symbol_value> given;
   for (const auto &[name, value] : sizes)
@@ -351,8 +352,8 @@ private:
 
 } // namespace detail
 
-// What a call will take of the device that an instance with these options would be on, before there is one: of a
-// function where the sizes that its inputs bind are these.
+// The memory that a call of a function needs at these sizes of its inputs, on the device that an instance with these
+// options would use. There need not be an instance.
 inline vx_memory_estimate estimateMemory(const Module &module, const std::string &function,
                                          std::span<const std::pair<std::string, int64_t>> sizes,
                                          const InstanceOptions &options = {}) {
@@ -376,9 +377,9 @@ public:
     check(vx_instance_report(object, format, &text));
     return takeString(text);
   }
-  // Bytes of what calls take together, beside the variables; 0: no limit.
+  // The most bytes that calls use together, beside the variables; 0: no limit.
   void limitCalls(uint64_t bytes) { check(vx_instance_limit_calls(object, bytes)); }
-  // What a call of a function takes where the sizes that its inputs bind are these.
+  // The memory that a call of a function needs at these sizes of its inputs.
   vx_memory_estimate estimateMemory(const std::string &function,
                                     std::span<const std::pair<std::string, int64_t>> sizes) const {
     const std::vector<vx_symbol_value> symbols = detail::givenSizes(sizes);
@@ -401,6 +402,13 @@ public:
     check(vx_instance_read_variables(object, names.size(), texts.data(), values.data()));
     return {values.begin(), values.end()};
   }
+  // See vx_instance_save_module.
+  void saveModule(const std::string &path, std::span<const std::string> names) const {
+    std::vector<const char *> texts;
+    for (const std::string &name : names)
+      texts.push_back(name.c_str());
+    check(vx_instance_save_module(object, names.size(), texts.data(), path.c_str()));
+  }
   // All or none.
   void writeVariables(std::span<const std::string> names, std::span<const Value> values) {
     std::vector<const char *> texts;
@@ -422,7 +430,7 @@ public:
     check(vx_instance_write_variable(object, name.c_str(), value.get()));
   }
 
-  // The tensor in the memory of the device, where calls read it without a transfer.
+  // The tensor in the memory of the device. Calls read it there without a transfer.
   Value upload(const Value &value) {
     vx_value *placed = nullptr;
     check(vx_instance_upload(object, value.get(), &placed));
@@ -430,7 +438,7 @@ public:
   }
 };
 
-// A run that goes on, see vx_call_submit. The last one that has it waits until it is done.
+// A run in progress, see vx_call_submit. The last handle of it waits until it is done.
 class Pending : public Handle<vx_pending, vx_pending_retain, vx_pending_release> {
 public:
   Pending() = default;
@@ -444,7 +452,7 @@ public:
     check(vx_call_wait(object, results.size(), results.data()));
     return {results.begin(), results.end()};
   }
-  // Throws Error with VX_TIMED_OUT where it is not done by then; it goes on.
+  // Throws Error with VX_TIMED_OUT if it is not done by then; it goes on.
   std::vector<Value> waitFor(uint32_t milliseconds) const {
     std::vector<vx_value *> results(outputCount);
     check(vx_call_wait_for(object, milliseconds, results.size(), results.data()));
@@ -459,7 +467,7 @@ private:
 class Call : public Handle<vx_call, vx_call_retain, vx_call_release> {
 public:
   using Handle::Handle;
-  // `function` is one of the module's; `outputs` of it come out of each run.
+  // `function` is one of the module's; each run gives its outputs.
   Call(const Instance &instance, const vx_function_info &function) : outputCount(function.output_count) {
     check(vx_call_create(instance.get(), function.name, &object));
   }
@@ -474,7 +482,7 @@ public:
       values.emplace_back(result);
     return values;
   }
-  // A result with a place is written there, and its value reads it there.
+  // A result with a place is written there, and its value reads the bytes there.
   std::vector<Value> runInto(std::span<const Value> inputs, std::span<const vx_result_place> places) {
     std::vector<vx_value *> given, results(places.size());
     for (const Value &input : inputs)
@@ -488,7 +496,7 @@ public:
   std::vector<Value> run(std::initializer_list<Value> inputs) {
     return run(std::span<const Value>(inputs.begin(), inputs.size()));
   }
-  // Starts a run, unless it is held, beside this thread. `places` as for runInto, or none.
+  // Starts a run on another thread, unless it is held. `places` as for runInto, or none.
   Pending submit(std::span<const Value> inputs, bool hold = false, std::span<const vx_result_place> places = {},
                  uint32_t deadlineMs = 0) {
     std::vector<vx_value *> given;

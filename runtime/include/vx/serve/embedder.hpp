@@ -18,26 +18,26 @@
 
 namespace vx::serve {
 
-// What becomes of the vectors of a text's tokens: that of the first token, their mean, or that of the last one.
+// How the vectors of a text's tokens become one: that of the first token, their mean, or that of the last one.
 enum class Pooling : uint8_t { cls, mean, last };
 // "cls", "mean" or "last".
 VX_SERVE_API std::string_view poolingName(Pooling pooling);
 // Nothing for another word.
 VX_SERVE_API std::optional<Pooling> parsePooling(std::string_view name);
 
-// One text as numbers, with the tokens that the model wants around it.
+// One text as token numbers, with the tokens that the model needs around it.
 struct Tokens {
   std::vector<int32_t> ids, typeIds; // of one length, 1 or more
-  size_t whole = 0;      // how many there were before any were cut off; ids.size() where none were. Of a long text only
-                         // so many are counted as show that something is cut off
+  size_t whole = 0;      // the number of tokens before truncation; ids.size() if none were cut off. Of a long text only
+                         // enough are counted to show that some are cut off
   bool isCounted = true; // false: `whole` is such a number
   bool isTruncated() const { return whole > ids.size(); }
 };
 
 struct TokenizeOptions {
-  bool truncate = true;   // cut off what is too long at the end; false: that is an error
-  size_t maxTokens = 0;   // of a text, those around it included; 0: what the model takes, which is also the most
-  std::string prompt;     // stands before the text
+  bool truncate = true;   // cut off the end of a text that is too long; false: that is an error
+  size_t maxTokens = 0;   // of a text, including those around it; 0: the model's limit, which is also the most
+  std::string prompt;     // put before the text
   std::string promptName; // one of EmbedderInfo::prompts, in place of `prompt`; neither: the model's default, if any
   bool usePrompt = true;  // false: no default prompt either
 };
@@ -45,7 +45,7 @@ struct TokenizeOptions {
 struct RunOptions {
   std::optional<Pooling> pooling = {}; // nothing: the model's own
   std::optional<bool> normalize = {};  // to length 1; nothing: as the model has it
-  size_t dimensions = 0;               // keep the first ones, see EmbedderInfo::canShorten; 0: all
+  size_t dimensions = 0;               // return only the first ones, see EmbedderInfo::canShorten; 0: all
   size_t padTo = 0;                    // tokens of each text at the least, padding included
   bool operator==(const RunOptions &) const = default;
 };
@@ -55,18 +55,18 @@ struct EmbedOptions {
   RunOptions run = {};
   size_t batchTokens = 16384; // of a batch, padding included; a longer text is a batch of its own
   size_t firstText = 0;       // the number that messages give the first text
-  // Called after each batch with how many texts are done, of how many.
+  // Called after each batch with the number of texts that are done, and of all texts.
   std::function<void(size_t done, size_t all)> progress = {};
 };
 
-// Rows of numbers, one for each text.
+// One row of values for each text.
 struct Matrix {
   size_t rows = 0, columns = 0;
   std::vector<float> values; // row by row
   std::span<const float> row(size_t number) const { return {values.data() + number * columns, columns}; }
 };
 
-// What `embed` did.
+// Counts and times of `embed`.
 struct EmbedStatistics {
   size_t texts = 0, tokens = 0, padding = 0; // of all batches
   size_t truncated = 0;                      // texts of which something was cut off
@@ -74,7 +74,7 @@ struct EmbedStatistics {
   double tokenizeSeconds = 0, runSeconds = 0;
 };
 
-// What the model is. Immutable.
+// The properties of the model. Immutable.
 struct EmbedderInfo {
   std::string name;
   size_t dimensions = 0;
@@ -85,40 +85,40 @@ struct EmbedderInfo {
   std::map<std::string, std::string> prompts;
   std::string defaultPrompt;             // a name of `prompts`; empty: none
   bool canShorten = false;               // the first dimensions of a vector are a vector
-  std::vector<size_t> shorterDimensions; // only so many; empty: any number
-  std::string apart; // why each text is run by itself: the module's rows may depend on one another; empty: they do not
+  std::vector<size_t> shorterDimensions; // the allowed counts; empty: any
+  std::string apart; // why each text is run by itself: rows of the module may depend on each other; empty: they do not
 };
 
-// A model on a device. Thread-safe: texts are tokenised side by side; runs, too, as far as the device lets them.
+// A model on a device. Thread-safe: texts are tokenised side by side, and so are runs if the device allows it.
 class VX_SERVE_API Embedder {
 public:
-  // Loads a .vxm, and takes a device as an instance does. Throws vx::Error where the runtime refuses the module or the
-  // device, and Error::data where the module is none of embeddings, which names the asset and the key.
+  // Loads a .vxm, and chooses a device as an instance does. Throws vx::Error if the runtime refuses the module or the
+  // device. Throws Error::data, with the asset and the key, if the module is not one of embeddings.
   explicit Embedder(const std::string &path, const InstanceOptions &options = {});
   explicit Embedder(const Module &module, const InstanceOptions &options = {});
   ~Embedder();
   Embedder(const Embedder &) = delete;
   Embedder &operator=(const Embedder &) = delete;
 
-  // Throws Error::data as the constructor does, for a module of which no instance is made.
+  // Throws Error::data as the constructor does, without making an instance.
   static void check(const Module &module);
-  // Whether a module says that it is one of embeddings, right or wrong.
+  // Whether a module claims to be one of embeddings; `check` finds out whether it is.
   static bool isEmbedder(const Module &module);
 
   const EmbedderInfo &info() const;
-  // What the instance says of its device: which was wanted, which was taken, why others were not.
+  // The device report of the instance: the device asked for, the one chosen, and why others were not.
   std::string deviceReport(vx_report_format format = VX_REPORT_TEXT) const;
   // "cpu:0"
   const std::string &device() const;
   const Instance &instance() const;
 
-  // Throws Error::argument for a text that is no UTF-8, one that is too long where `truncate` is off, with both
-  // numbers, a name of no prompt, with those that there are, and more tokens than the model takes.
+  // Throws Error::argument for a text that is not UTF-8; for one that is too long if `truncate` is off, with both
+  // numbers; for an unknown prompt, with the known ones; and for more tokens than the model accepts.
   Tokens tokenize(std::string_view text, const TokenizeOptions &options = {}) const;
 
-  // As a batch, padded to the longest one, or each by itself where EmbedderInfo::apart says why; row i of the result is
-  // of text i. Throws Error::argument for what does not
-  // fit the model, and vx::Error where the run fails. No text is an empty matrix.
+  // As a batch, padded to the longest one, or each by itself if EmbedderInfo::apart has a reason. Row i of the result
+  // is of text i. Throws Error::argument for arguments that do not fit the model, and vx::Error if the run fails. No
+  // text gives an empty matrix.
   Matrix run(std::span<const Tokens> texts, const RunOptions &options = {}) const;
   Matrix run(std::span<const Tokens *const> texts, const RunOptions &options = {}) const;
 

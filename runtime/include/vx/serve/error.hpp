@@ -1,11 +1,11 @@
-// How serving fails.
+// The errors of serving.
 #ifndef VX_SERVE_ERROR_HPP
 #define VX_SERVE_ERROR_HPP
 
 #include <stdexcept>
 #include <string>
 
-// What the shared library has for its users.
+// Marks the symbols that the shared library exports.
 #if defined(__GNUC__)
 #define VX_SERVE_API __attribute__((visibility("default")))
 #else
@@ -14,13 +14,13 @@
 
 namespace vx::serve {
 
-// What went wrong, in one line that says what was wanted and what came. Failures of the runtime itself are vx::Error.
+// An error, as one line with the expected and the given value. Failures of the runtime itself are vx::Error.
 class VX_SERVE_API Error : public std::runtime_error {
 public:
   enum class Kind {
     argument, // an argument or option that does not fit the model
-    data,     // a file: missing, damaged, or of a model that cannot do what is asked
-    io        // something could not be read, written or listened to
+    data,     // a file: missing, damaged, or of a model without the feature asked for
+    io        // reading, writing or listening failed
   };
   Error(Kind kind, const std::string &message) : std::runtime_error(message), what_kind(kind) {}
   Kind kind() const { return what_kind; }

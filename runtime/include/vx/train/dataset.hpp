@@ -24,16 +24,16 @@ struct Column {
   std::vector<int64_t> dims; // of one row
 };
 
-// A column in memory of the caller: `rows` rows, one behind the other, row-major.
+// A column in memory of the caller: `rows` rows in sequence, row-major.
 struct Array {
   std::string name;
   vx_element_type type = VX_ELEMENT_NONE;
   std::vector<int64_t> dims; // the first one is the rows
   const void *data = nullptr;
-  std::shared_ptr<const void> owner = {}; // keeps `data`; null: the caller does
+  std::shared_ptr<const void> owner = {}; // owns `data`; null: the caller does
 };
 
-// An array of a C++ type: array<float>("image", {450, 1, 8, 8}, pixels). The elements are borrowed; those of a vector
+// An array of a C++ type: array<float>("image", {450, 1, 8, 8}, pixels). The elements are borrowed. Those of a vector
 // that is a temporary, or is moved here, are owned by the array and by the sets that are made of it.
 template <typename T>
 Array array(std::string name, std::vector<int64_t> dims, std::span<const T> elements) {
@@ -55,46 +55,46 @@ Array array(std::string name, std::vector<int64_t> dims, std::vector<T> &&elemen
 }
 
 // Writes the elements of row `row` to `places`, one for each column, in their order. Called with any row, in any order
-// and again for each epoch; the same row must give the same elements. What it throws ends what is being done.
+// and again for each epoch; the same row must give the same elements. An exception ends the operation that reads.
 using RowReader = std::function<void(int64_t row, std::span<std::byte *const> places)>;
 
 class Source;
 
-// A list of rows of a source. Copies share the source, which never changes; they are cheap. Reading is thread-safe
-// where the source is: files and arrays are, a callback is what its author made it.
+// A list of rows of a source. Copies share the source, which never changes; they are cheap. Reading is thread-safe if
+// the source is: files and arrays are, a callback is if its author made it so.
 //
-// A column must have the element type of the input that it is for, or one that is taken for it: integers for integers,
-// where each value is one of the input's type; f64 for f32, rounded to the nearest, and f32 for f64. A value that would
-// be lost is an error with its row. Nothing else is converted: the scale of integers for floats is the user's.
+// A column must have the element type of its input, or one that is converted: integers to integers, if each value is
+// one of the input's type; f64 to f32, rounded to the nearest; and f32 to f64. A value that would be lost is an error
+// with its row. Nothing else is converted: the user decides how to scale integers to floats.
 class VX_TRAIN_API Dataset {
 public:
   // One .npy file for each column, {{"image", "train_x.npy"}, {"label", "train_y.npy"}}: versions 1 to 3, row-major,
-  // little-endian. The first dimension is the rows, which all files have as many of. The files are mapped, not read:
-  // they must not change for as long as a copy of the set lives. Throws Error::data that names the file.
+  // little-endian. The first dimension is the rows, of which all files have the same number. The files are mapped, not
+  // read: they must not change while a copy of the set lives. Throws Error::data that names the file.
   static Dataset npy(const std::vector<std::pair<std::string, std::string>> &files);
 
-  // Columns in memory, which must stay as it is for as long as a copy of the set lives; owners are kept as long.
+  // Columns in memory, which must not change while a copy of the set lives; owners are held as long.
   static Dataset arrays(std::vector<Array> columns);
 
   // Rows that a function makes.
   static Dataset callback(std::vector<Column> columns, int64_t rows, RowReader reader);
 
-  // Two sets without a row in common, that all rows are in: the first has round(fraction * rows), at least one, at most
-  // all but one. Which, the seed decides alone; each keeps the order of the rows. Throws Error::argument for a fraction
-  // that is not between 0 and 1, and for less than two rows.
+  // Two sets without a common row that together have all rows. The first has round(fraction * rows), at least one, at
+  // most all but one. The seed alone decides which; each set has the order of the rows. Throws Error::argument for a
+  // fraction that is not between 0 and 1, and for less than two rows.
   std::pair<Dataset, Dataset> split(double fraction, uint64_t seed) const;
 
   int64_t rows() const;
   const std::vector<Column> &columns() const;
-  // Of a column's name; -1: there is none.
+  // The number of the column of this name; -1: there is none.
   int find(const std::string &name) const;
-  // What messages call a column: its file, or its name.
+  // The name of a column in messages: its file, or its name.
   std::string origin(size_t column) const;
 
-  // Copies `rows` of the set, numbers from 0, to `places`, one for each column; a place that is null is left out.
+  // Copies `rows` of the set, numbers from 0, to `places`, one for each column; a null place is skipped.
   void read(std::span<const int64_t> rows, std::span<std::byte *const> places) const;
 
-  // [lower, upper), and one value more, as that of a label which does not count.
+  // [lower, upper), and one value more, e.g. that of a label that does not count.
   struct Range {
     int64_t lower, upper;
     std::optional<int64_t> also = {};

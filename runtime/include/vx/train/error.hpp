@@ -1,11 +1,11 @@
-// How the training kit fails.
+// The errors of the training kit.
 #ifndef VX_TRAIN_ERROR_HPP
 #define VX_TRAIN_ERROR_HPP
 
 #include <stdexcept>
 #include <string>
 
-// What the shared library has for its users.
+// Marks the symbols that the shared library exports.
 #if defined(__GNUC__)
 #define VX_TRAIN_API __attribute__((visibility("default")))
 #else
@@ -14,13 +14,13 @@
 
 namespace vx::train {
 
-// What went wrong, in one line that says what was wanted and what came. Failures of the runtime itself are vx::Error.
+// An error, as one line with the expected and the given value. Failures of the runtime itself are vx::Error.
 class VX_TRAIN_API Error : public std::runtime_error {
 public:
   enum class Kind {
-    argument, // an argument or option that does not fit the module, or a module that cannot do what is asked
+    argument, // an argument or option that does not fit the module, or a module without the feature asked for
     data,     // a data set or a file: missing, damaged, or of another model
-    io        // something could not be written
+    io        // writing failed
   };
   Error(Kind kind, const std::string &message) : std::runtime_error(message), what_kind(kind) {}
   Kind kind() const { return what_kind; }

@@ -14,7 +14,7 @@ namespace vx::train {
 struct Moment {
   uint64_t step = 0;            // steps done since training began
   uint64_t steps_per_epoch = 1; // 1 or more
-  uint64_t total = 0;           // steps that training is to take; a step may lie behind them
+  uint64_t total = 0;           // planned steps; a step may be after them
 };
 
 // Immutable, so thread-safe. Two schedules made alike give the same rates, bit by bit.
@@ -42,8 +42,8 @@ VX_TRAIN_API Schedule step(double rate, uint64_t every, double factor = 0.1);
 VX_TRAIN_API Schedule exponential(double rate, double factor);
 // Half a wave of a cosine from `rate` at step 0 to `end` at the last step's end.
 VX_TRAIN_API Schedule cosine(double rate, double end = 0);
-// `steps` steps in which the rate grows linearly to the first one of `then`, whose step 0 is the step behind them; the
-// first one has 1 / steps of it.
+// `steps` steps in which the rate grows linearly to the first rate of `then`, beginning with 1 / steps of it. Step 0 of
+// `then` is the step after them.
 VX_TRAIN_API Schedule warmup(uint64_t steps, Schedule then);
 // Half a wave from rate / `divisor` up to `rate` in the first `part` of all steps, and half a wave from there down to
 // rate / divisor / `final_divisor`.

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 namespace vx::cuda {
 
@@ -24,16 +24,6 @@ struct Close {
 using File = std::unique_ptr<std::FILE, Close>;
 
 } // namespace
-
-std::string defaultCacheFolder() {
-  if (const char *folder = std::getenv("VX_CACHE"))
-    return folder;
-  if (const char *folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
-    return std::string(folder) + "/vx";
-  if (const char *home = std::getenv("HOME"); home && *home)
-    return std::string(home) + "/.cache/vx";
-  return {};
-}
 
 std::string CubinCache::path(std::span<const uint8_t> source, std::string_view assembler) const {
   return fmt::format("{}/{:016x}{:016x}.cubin", folder, vx_hash64(source.data(), source.size()),

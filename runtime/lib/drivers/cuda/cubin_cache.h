@@ -11,10 +11,6 @@
 
 namespace vx::cuda {
 
-// The folder of compiled kernels that vx-compile uses too: VX_CACHE, or vx in XDG_CACHE_HOME or in ~/.cache. Empty, for
-// no cache, when VX_CACHE is set and empty, or when there is no home.
-std::string defaultCacheFolder();
-
 // Files are named by what they were made of; each holds a hash of itself, so that a damaged one is as good as none.
 // Thread-safe, also between processes: a file appears whole. Errors of the disk are no errors of the cache.
 class CubinCache {

@@ -3,6 +3,8 @@
 #include "cubin_cache.h"
 #include "cuda_functions.h"
 
+#include "vx/base/cache_folder.h"
+
 namespace vx::cuda {
 
 DriverOptions DriverOptions::fromEnvironment() {

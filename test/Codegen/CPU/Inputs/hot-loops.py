@@ -1,4 +1,5 @@
-"""What the innermost loops with multiply-adds are made of, from x86 assembly on standard input: a line for each, in their order."""
+"""Prints what the innermost loops with multiply-adds are made of, from x86 assembly on standard input: a line for each loop, in order. A sum of
+products of integers (vpdpbusd, vpmaddwd) counts as a multiply-add."""
 import re
 import sys
 
@@ -13,7 +14,7 @@ for place, line in enumerate(lines):
         if jump[1] not in labels:
             continue
         body = lines[labels[jump[1]] + 1 : place + 1]
-        products = [one for one in body if "vfmadd" in one]
+        products = [one for one in body if re.search(r"vfmadd|vpdpbusd|vpmaddwd", one)]
         if not products or any(one.startswith(".LBB") for one in body):
             continue
         scalar = sum(bool(re.search(r"vfmadd\w+s[sd]\b", one)) for one in products)

@@ -357,8 +357,8 @@ TEST(Builder, optimizersAndTheirRates) {
   EXPECT_EQ(faultOf([] { learn({.freeze = "none.*"}); }),
             "line (Graph): --freeze: the model has no parameter 'none.*'");
   EXPECT_EQ(faultOf([] { learn({.optimizer = {.text = "magic"}}); }),
-            "train: --optimizer: want one of adagrad, adam, adamw, lion, rmsprop, sgd, got 'magic'");
-  EXPECT_EQ(faultOf([] { learn({.clip_norm = -1}); }), "train: clip_norm: want a number above 0, got -1.000000");
+            "train: --optimizer: expected one of adagrad, adam, adamw, lion, rmsprop, sgd, got 'magic'");
+  EXPECT_EQ(faultOf([] { learn({.clip_norm = -1}); }), "train: clip_norm: expected a number above 0, got -1.000000");
   EXPECT_EQ(faultOf([] { learn({.predict = "guess"}); }), "train: the graph has no function 'guess'");
 }
 
@@ -395,15 +395,15 @@ TEST(Builder, layersThatDifferInTraining) {
 TEST(Builder, compileOptionsAreChecked) {
   Graph g("options");
   g.function("f", {"x"}, {"y"}, [&](Tensor<f32, "n"> x) { return x; });
-  EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.targets = "tpu"}); }).substr(0, 23), "--target: want one or m");
+  EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.targets = "tpu"}); }).substr(0, 27), "--target: expected one or m");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.precision = "f8"}); }),
-            "--precision: want f32, tf32, f16 or bf16, got 'f8'");
+            "--precision: expected f32, tf32, f16 or bf16, got 'f8'");
   EXPECT_EQ(faultOf([&] { compile(g, "/nowhere/f.vxm"); }).substr(0, 8), "cannot c");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.dims = {"m=3"}}); }).find("'m'") == std::string::npos, false);
   Graph empty("empty");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(empty); }), "the graph has no function");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.opset = 19}); }),
-            "export: want version 20 to 27 of ONNX's ops, got 19");
+            "export: want version 20 to 28 of ONNX's ops, got 19");
 }
 
 // An export that fails leaves what was there, and nothing else.

@@ -29,7 +29,7 @@ TEST(Vxc, variantsBelongToTargets) {
     options.on_message = [](void *data, vxc_severity, const char *text) { *static_cast<std::string *>(data) += text; };
     EXPECT_EQ(vxc_compile("nosuch.onnx", "nosuch.vxm", &options), VXC_USAGE);
     EXPECT_EQ(message,
-              "variants: want 'TARGET=NAME,...' of a target that is asked for, got '" + std::string(variant) + "'");
+              "variants: expected 'TARGET=NAME,...' of a target that is asked for, got '" + std::string(variant) + "'");
   }
 }
 
@@ -43,9 +43,9 @@ TEST(Vxc, nullPointers) {
   };
   const Case cases[] = {
       {"argument 'model_path' is a null pointer", [](vxc_options &) {}, nullptr},
-      {"argument 'output_path' is a null pointer, want a path without stop_after and check_only", [](vxc_options &) {},
-       "nosuch.onnx", nullptr},
-      {"--target: want one or more of ", [](vxc_options &options) { options.targets = nullptr; }},
+      {"argument 'output_path' is a null pointer, expected a path without stop_after and check_only",
+       [](vxc_options &) {}, "nosuch.onnx", nullptr},
+      {"--target: expected one or more of ", [](vxc_options &options) { options.targets = nullptr; }},
       {"option 'variants' is a null pointer, num_variants is 2",
        [](vxc_options &options) { options.num_variants = 2; }},
       {"option 'dims' is a null pointer, num_dims is 1", [](vxc_options &options) { options.num_dims = 1; }},
@@ -116,7 +116,7 @@ TEST(Vxc, outputsAreNoInputs) {
   const Outcome outcome = compile(model, again);
   EXPECT_EQ(outcome.result, VXC_USAGE);
   EXPECT_EQ(outcome.messages,
-            "the module '" + again + "' is the same file as the model '" + model + "', want another name for it");
+            "the module '" + again + "' is the same file as the model '" + model + "', expected another name for it");
   EXPECT_EQ(textOf(model), Program);
 }
 
@@ -193,21 +193,21 @@ TEST(VxcBytes, trainingWantsNumbersAboveZero) {
   };
   const Bytes negative = compile(-1, 0), infinite = compile(0, HUGE_VAL);
   EXPECT_EQ(negative.result, VXC_USAGE);
-  EXPECT_NE(negative.messages.find("--clip-norm: want a number above 0, got -1.000000"), std::string::npos)
+  EXPECT_NE(negative.messages.find("--clip-norm: expected a number above 0, got -1.000000"), std::string::npos)
       << negative.messages;
   EXPECT_EQ(infinite.result, VXC_USAGE);
-  EXPECT_NE(infinite.messages.find("--clip-value: want a number above 0, got inf"), std::string::npos)
+  EXPECT_NE(infinite.messages.find("--clip-value: expected a number above 0, got inf"), std::string::npos)
       << infinite.messages;
 }
 
 TEST(VxcBytes, anExportIsOfWhatIsTrained) {
   const Bytes unknown(Program, "m.mlir", [](vxc_options &options) { options.onnx_export = "outside"; });
   EXPECT_EQ(unknown.result, VXC_USAGE);
-  EXPECT_EQ(unknown.messages, "--export: want inside, external or none, got 'outside'\n");
+  EXPECT_EQ(unknown.messages, "--export: expected inside, external or none, got 'outside'\n");
   const Bytes untrained(Program, "m.mlir", [](vxc_options &options) { options.onnx_export = "inside"; });
   EXPECT_EQ(untrained.result, VXC_USAGE);
   EXPECT_EQ(untrained.messages,
-            "--export: want --train, --loss and --optimizer with it: what is trained is exported\n");
+            "--export: expected --train, --loss and --optimizer with it: what is trained is exported\n");
 }
 
 TEST(VxcBytes, badArguments) {
@@ -227,7 +227,7 @@ TEST(VxcBytes, badArguments) {
   const Bytes external(Program, "m.mlir", [](vxc_options &changed) { changed.external_weights = 1; });
   EXPECT_EQ(external.result, VXC_USAGE);
   EXPECT_EQ(external.messages,
-            "option 'external_weights' is set, want the weights of a module in memory inside of it\n");
+            "option 'external_weights' is set, expected the weights of a module in memory inside of it\n");
   const Bytes none("", nullptr);
   EXPECT_EQ(none.result, VXC_UNSUPPORTED);
   EXPECT_EQ(none.messages,

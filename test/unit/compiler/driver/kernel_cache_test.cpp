@@ -21,7 +21,7 @@ TEST(KernelCache, everyFieldCounts) {
     field = before;
   };
   auto &[target, variant, triple, cpu, features, requirements, vectorBits, registers, l1Bytes, l2Bytes, maxThreads,
-         workgroupMemory, matrixUnit, asyncCopyBytes] = spec;
+         workgroupMemory, matrixUnit, asyncCopyBytes, hasByteDots] = spec;
   for (std::string *text : {&target, &variant, &triple, &cpu, &features})
     expectChange(*text, "x");
   expectChange(requirements, std::vector<std::string>{"x"});
@@ -37,6 +37,7 @@ TEST(KernelCache, everyFieldCounts) {
   for (int64_t *number : {&subgroup, &laneColumns, &rowStep, &columnStep})
     expectChange(*number, *number + 1);
   expectChange(readsAcross, true);
+  expectChange(hasByteDots, true);
 }
 
 // The code lies in libraries: the program that asks does not count. Here the compiler is linked into the test.

@@ -1,5 +1,5 @@
-// How a kernel of a target that goes through LLVM reads its parameter block (vx/abi/kernel.h): what the passes
-// vx-cpu-lower-kernel-interface and vx-gpu-lower-kernel-interface have in common.
+// How a kernel of a target that goes through LLVM reads its parameter block (vx/abi/kernel.h): the common part of the
+// passes vx-cpu-lower-kernel-interface and vx-gpu-lower-kernel-interface.
 #ifndef VX_CODEGEN_COMMON_KERNELINTERFACE_H
 #define VX_CODEGEN_COMMON_KERNELINTERFACE_H
 
@@ -11,15 +11,15 @@
 
 namespace vx {
 
-/// Makes of a kernel with vxk ops a private function of the block, the workgroup's number and each buffer, and an entry
-/// that reads the buffers' addresses from the block and calls it. The target creates the entry, which depends on how it
-/// starts a kernel, and lowers the ops of threads and faults.
+/// Turns a kernel with vxk ops into two functions: a private one of the block, the workgroup's number and each buffer,
+/// and an entry that reads the buffers' addresses from the block and calls it. The target creates the entry, which
+/// depends on how it starts a kernel, and lowers the ops of threads and faults.
 class KernelInterface {
 public:
   /// The block and the buffers lie in the address space `space` of LLVM's. `number` is the type of a workgroup's.
   KernelInterface(mlir::func::FuncOp kernel, unsigned space, mlir::Type number);
 
-  /// Fails with a diagnostic at the kernel where it has arguments or results.
+  /// Fails with a diagnostic at the kernel if it has arguments or results.
   llvm::LogicalResult check();
 
   /// Moves the kernel's code to the function `<kernel>.body`.
@@ -35,7 +35,7 @@ public:
   mlir::Value loadWord(mlir::OpBuilder &builder, mlir::Location location, mlir::Value block, int64_t index,
                        mlir::Type type) const;
 
-  /// A memref of the identity layout at `address`. Its descriptor's type says in which address space that is.
+  /// A memref of the identity layout at `address`. Its descriptor's type states the address space.
   mlir::Value describe(mlir::OpBuilder &builder, mlir::Location location, mlir::MemRefType type, mlir::Value address,
                        mlir::ValueRange sizes) const;
 
@@ -57,7 +57,7 @@ private:
 /// Counts a fault in the record (vx_fault_record) and gives an i1: true where it is the first.
 mlir::Value countFault(mlir::OpBuilder &builder, mlir::Location location, mlir::Value record);
 
-/// Fills in the fields of the first fault, all of them i64. `place` may have more numbers than a record has room for.
+/// Fills in the fields of the first fault, all of them i64. `place` may have more indices than a record has room for.
 void storeFault(mlir::OpBuilder &builder, mlir::Location location, mlir::Value record, mlir::Value site,
                 mlir::Value value, mlir::Value lower, mlir::Value upper, int64_t rank, mlir::ValueRange place);
 

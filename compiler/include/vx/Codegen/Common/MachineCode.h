@@ -16,12 +16,12 @@
 
 namespace vx {
 
-/// LLVM's code generator for a variant: a product and a sum join to one rounding only where the program says so. Null
-/// with `error` set when the triple names no target that is linked in and registered.
+/// LLVM's code generator for a variant: a product and a sum are fused to one rounding only if the program states so.
+/// Null with `error` set when the triple names no target that is linked in and registered.
 std::unique_ptr<llvm::TargetMachine> createMachine(const TargetSpec &spec, llvm::CodeGenOptLevel level,
                                                    llvm::TargetOptions options, std::string &error);
 
-/// Says of each function that is defined here which processor it is for, and that it neither traps nor unwinds.
+/// Marks each function that is defined here with its processor, and as one that neither traps nor unwinds.
 void setFunctionAttributes(llvm::Module &code, const TargetSpec &spec);
 
 /// LLVM's pipeline of this level. There is no C library: no loop becomes a call of one.
@@ -31,7 +31,7 @@ void optimize(llvm::Module &code, llvm::TargetMachine &machine, llvm::Optimizati
 /// The code as an object file or as assembly, of which the target has the one that is asked for.
 llvm::SmallVector<char, 0> emitCode(llvm::Module &code, llvm::TargetMachine &machine, llvm::CodeGenFileType type);
 
-/// Kernels one after the other, each filled up to a multiple of `alignment` bytes.
+/// Kernels in sequence, each padded to a multiple of `alignment` bytes.
 LinkedImage joinKernels(llvm::ArrayRef<KernelBinary> kernels, size_t alignment, char fill);
 
 } // namespace vx

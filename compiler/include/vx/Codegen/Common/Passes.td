@@ -7,9 +7,9 @@ include "mlir/Pass/PassBase.td"
 def ExpandMathPass : Pass<"vx-expand-math"> {
   let summary = "Expand math functions into arithmetic";
   let description = [{
-    The math library of vx (docs/math.md): exp, exp2, expm1, log, log2, log10, log1p, powf, sin, cos, tan, sinh, cosh, tanh, erf and
-    rsqrt on scalars and vectors of f32 and f64; f16 and bf16 go through f32. What is left are arith ops, `math.fma`, and
-    `math.sqrt`, `absf`, `trunc` and `copysign`, which round correctly or not at all.
+    The math library of vx (docs/math.md): exp, exp2, expm1, log, log2, log10, log1p, powf, sin, cos, tan, sinh, cosh, tanh, erf and rsqrt
+    on scalars and vectors of f32 and f64; f16 and bf16 go through f32. The remaining ops are arith ops, `math.fma`, and `math.sqrt`,
+    `absf`, `trunc` and `copysign`, which round correctly or not at all.
 
     Needs: nothing. Keeps: shapes, NaN, infinities and signed zeros.
     Numerics: each function has a bound in ulp, the same on all targets.
@@ -18,10 +18,10 @@ def ExpandMathPass : Pass<"vx-expand-math"> {
 }
 
 def LowerMergeRunsPass : Pass<"vx-lower-merge-runs", "::mlir::func::FuncOp"> {
-  let summary = "Merge runs of places in parts, each from where a search finds its begin";
+  let summary = "Merge runs of positions in parts; a search finds the begin of each part";
   let description = [{
-    A worker has neighbouring places of the result. Of each pair of runs that it has a part of, a search finds how many of those before
-    come from the left run; from there on it takes the first of both, one after the other.
+    A worker has neighbouring positions of the result. For each pair of runs that it has a part of, a search finds how many earlier
+    positions come from the left run. From there on it takes the first of both runs, position by position.
 
     Needs: the linalg form. Keeps: dynamic sizes, sizes of 0.
     Numerics: none.
@@ -32,13 +32,13 @@ def LowerMergeRunsPass : Pass<"vx-lower-merge-runs", "::mlir::func::FuncOp"> {
 def LowerToLoopsPass : Pass<"vx-lower-to-loops", "::mlir::func::FuncOp"> {
   let summary = "Turn a kernel's tensors into loops that compute its result's elements";
   let description = [{
-    Each workgroup computes its tile of the result: the loops (or, with `vxk.threads` above 1, the threads) go over the tile's
-    elements, and what an element depends on is computed where it is needed. Elementwise producers are inlined, a reduction is a
-    loop nest with its accumulator in a register, in the outermost loop that knows its place: the maximum of a softmax's row is
-    computed once for the row. No tensor is stored, so nothing is allocated.
+    Each workgroup computes its tile of the result: the loops (or, with `vxk.threads` above 1, the threads) iterate the tile's elements, and
+    the values that an element depends on are computed there. Elementwise producers are inlined. A reduction is a loop nest with its
+    accumulator in a register, in the outermost loop that knows its position: the maximum of a softmax's row is computed once for the row.
+    No tensor is stored, so nothing is allocated.
 
-    With `lanes` above 1, vectors run along the result's last dimension, or along what is summed up when an operand lies in memory
-    that way; what is left at the end of a dimension is a vector with a mask.
+    With `lanes` above 1, vectors run along the result's last dimension, or along the summed dimension if an operand lies in memory that
+    way. The rest at the end of a dimension is a vector with a mask.
 
     Needs: the linalg form (docs/phases.md). Keeps: dynamic sizes, sizes of 0.
     Numerics: sums along vectors are reassociated, the same way on each run and for any number of threads.

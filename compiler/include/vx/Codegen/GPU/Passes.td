@@ -5,11 +5,11 @@
 include "mlir/Pass/PassBase.td"
 
 def BoundShiftsPass : Pass<"vx-bound-shifts", "::mlir::func::FuncOp"> {
-  let summary = "Give shifts by as many bits as the type has a value";
+  let summary = "Define shifts by the width of the type or more";
   let description = [{
-    A constant shift by the type's width or more is undefined; it becomes 0, or for `arith.shrsi` the sign in every bit. That is what
-    `x >> 32` of a 64-bit number is where its range is small: `arith-int-range-narrowing` computes it in 32 bits and keeps the amount.
-    Needs: nothing. Keeps: what is defined. Idempotent.
+    A constant shift by the type's width or more is undefined; it becomes 0, or for `arith.shrsi` the sign in every bit. An example is `x >>
+    32` of a 64-bit number with a small range: `arith-int-range-narrowing` computes it in 32 bits with the same amount. Needs: nothing.
+    Keeps: shifts that are defined. Idempotent.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -36,7 +36,7 @@ def FlattenMemrefsPass : Pass<"vx-flatten-memrefs", "::mlir::func::FuncOp"> {
 def GPULowerTopPlacesPass : Pass<"vx-gpu-lower-top-places", "::mlir::func::FuncOp"> {
   let summary = "Find the first elements of rows by a sort of the best ones in workgroup memory";
   let description = [{
-    For kernels of the strategy `sort`. A workgroup has a row; an entry is an element's code and its place:
+    For kernels of the strategy `sort`. A workgroup has a row; an entry is an element's code and its position:
 
         for each part of the row:
           read its entries behind the best ones so far
@@ -73,8 +73,8 @@ def GPULowerSelectBoxesPass : Pass<"vx-gpu-lower-select-boxes", "::mlir::func::F
 def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp"> {
   let summary = "Compute attention block by block of the keys, without the scores in memory";
   let description = [{
-    For kernels of the strategy `flash`. A workgroup has some queries of one head, which it keeps in workgroup memory, and goes through the
-    keys and values in blocks of `keys`:
+    For kernels of the strategy `flash`. A workgroup has some queries of one head, in workgroup memory, and goes through the keys and values
+    in blocks of `keys`:
 
         m = -inf, z = 0, result = 0                              (of each query, in registers)
         for each block of keys:
@@ -98,14 +98,13 @@ def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp
 def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::FuncOp"> {
   let summary = "Compute a contraction with register blocks and staging in workgroup memory";
   let description = [{
-    For kernels of the strategies `tiled_product` and `mma`. Each step over the summed dimensions of the anchor (`step` places) brings a
-    part of both factors into workgroup memory, with whatever produces them computed on the way; then each thread adds the
-    products of a block of rows and columns of the tile to accumulators that it keeps in registers. There are two
-    buffers: the next part is on its way while the products of one are added. What reads the contraction's result is computed from
-    the accumulators, and only the kernel's results are stored.
+    For kernels of the strategies `tiled_product` and `mma`. Each step over the summed dimensions of the anchor (`step` positions) copies a
+    part of both factors into workgroup memory. Their producers are computed on the way. Then each thread adds the products of a block of
+    rows and columns of the tile to accumulators in registers. There are two buffers: the next part is loaded while the products of one are
+    added. Readers of the contraction's result are computed from the accumulators, and only the kernel's results are stored.
 
-    With `slices` above 1 the threads form that many, each of which computes the whole tile for its share of the steps; their sums
-    are added in workgroup memory. That keeps a device busy when the result is small.
+    With `slices` above 1 the threads form that many slices, and each computes the whole tile for its share of the steps; their sums are
+    added in workgroup memory. That keeps a device busy when the result is small.
 
     A convolution is the same with the filter as one factor and the patches of the input as the other one.
 
@@ -115,13 +114,13 @@ def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::Fu
         %a = vxk.load_fragment %m[...] ..., %b = vxk.load_fragment %n[...] ...
         %d = vxk.multiply_accumulate %a, %b, %c
 
-    `stages` buffers form a ring. A factor that lies in a buffer as it is multiplied, at addresses that are known to be aligned, comes by
-    `vxk.async_copy` where the target has it, else through registers. A target without fragments for the factors computes the same tile in
-    blocks. `createGPULowerContractionPass` takes what the target has; the pass by its name knows of none.
+    `stages` buffers form a ring. A factor that is multiplied as it is in its buffer, at addresses that are known to be aligned, is loaded
+    by `vxk.async_copy` if the target has it, else through registers. A target without fragments for the factors computes the same tile in
+    blocks. `createGPULowerContractionPass` gets the fragments and copies of the target; the pass by its name assumes none.
 
-    A kernel whose anchor has another form (another reduction than a sum of products, groups, a result that is read across
-    elements) is left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes.
-    Numerics: the order of each sum depends on the strategy only, so it is the same on each run.
+    A kernel with an anchor of another form (another reduction than a sum of products, groups, a result that is read across elements) is
+    left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes. Numerics: the order of each sum depends on the strategy only,
+    so it is the same on each run.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
@@ -129,14 +128,14 @@ def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::Fu
 }
 
 def GPULowerReductionsPass : Pass<"vx-gpu-lower-reductions", "::mlir::func::FuncOp"> {
-  let summary = "Compute rows and what they are reduced to by several threads each";
+  let summary = "Compute rows and their reductions by several threads each";
   let description = [{
-    For kernels of the strategy `rows`: reductions, and ops of rows such as softmax and norms. What the strategy does not tile runs along
-    a row, and so does what a reduction sums over. By `sharing` a row is computed by
+    For kernels of the strategy `rows`: reductions, and ops of rows such as softmax and norms. Dimensions that the strategy does not tile
+    run along a row, and so do those that a reduction sums. By `sharing` a row is computed by
 
     - `workgroup`: the threads of a workgroup;
-    - `subgroup`: the threads of a subgroup, whatever its size is; a workgroup has the tile's rows;
-    - `columns`: the threads that are a multiple of the tile apart, where neighbours in memory belong to neighbouring rows.
+    - `subgroup`: the threads of a subgroup of any size; a workgroup has the tile's rows;
+    - `columns`: the threads that are a multiple of the tile apart, if neighbours in memory belong to neighbouring rows.
 
     A thread takes `runs` groups of `lanes` neighbouring elements. A row that fits into the registers of its threads so is
     read once, and an exponential computed once; a longer one is gone through in rounds, once for each reduction. The threads' shares meet by
@@ -154,7 +153,7 @@ def GPULowerElementwisePass : Pass<"vx-gpu-lower-elementwise", "::mlir::func::Fu
   let summary = "Compute several neighbouring elements in each thread";
   let description = [{
     For kernels of the strategy `elementwise`. A thread takes `lanes` neighbours along the result's last dimension, so that
-    `vx-vectorize-accesses` can join what they read and write. A kernel whose results differ in shape is left to `vx-lower-to-loops`.
+    `vx-vectorize-accesses` can combine their loads and stores. A kernel with results of different shapes is left to `vx-lower-to-loops`.
     Needs: the linalg form. Keeps: dynamic sizes, values.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
@@ -164,18 +163,18 @@ def GPULowerElementwisePass : Pass<"vx-gpu-lower-elementwise", "::mlir::func::Fu
 def UnrollShortLoopsPass : Pass<"vx-unroll-short-loops", "::mlir::func::FuncOp"> {
   let summary = "Unroll loops of a few known iterations";
   let description = [{
-    Inner loops first, such as those over the window of a depthwise convolution or a pooling: their reads are then on their way together, and what
-    depends on the place in the window only is a constant. Loops with barriers or faults stay. Needs: nothing. Keeps: values and
-    the order of sums. Idempotent.
+    Inner loops first, such as those over the window of a depthwise convolution or a pooling: their reads are then in flight together, and
+    values that depend only on the position in the window are constants. Loops with barriers or faults stay. Needs: nothing. Keeps: values
+    and the order of sums. Idempotent.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def VectorizeAccessesPass : Pass<"vx-vectorize-accesses", "::mlir::func::FuncOp"> {
-  let summary = "Join loads and stores of neighbouring elements to ones of short vectors";
+  let summary = "Combine loads and stores of neighbouring elements to ones of short vectors";
   let description = [{
-    Two or four loads (or stores) in one block, of elements whose places differ by constants, become one `vector.load`
-    (`vector.store`) when the first place is provably a multiple of their number, so that the access is aligned:
+    Two or four loads (or stores) in one block, of elements at constant relative offsets, become one `vector.load` (`vector.store`) when the
+    first offset is provably a multiple of their number, so that the access is aligned:
 
         %a = memref.load %m[%i] : memref<?xf32>
         %b = memref.load %m[%i + 1] : memref<?xf32>
@@ -184,8 +183,8 @@ def VectorizeAccessesPass : Pass<"vx-vectorize-accesses", "::mlir::func::FuncOp"
 
         %v = vector.load %m[%i] : memref<?xf32>, vector<2xf32>
 
-    A vector takes 16 bytes at most. Loads do not move over stores that may write what they read, nor over barriers. Needs:
-    one-dimensional memrefs whose allocations are aligned to 16 bytes. Keeps: everything else. Idempotent.
+    A vector has 16 bytes at most. Loads do not move over stores that may write the same memory, nor over barriers. Needs: one-dimensional
+    memrefs with allocations that are aligned to 16 bytes. Keeps: everything else. Idempotent.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }

@@ -7,18 +7,18 @@ include "mlir/Pass/PassBase.td"
 def ConvertToNVVMPass : Pass<"vx-convert-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Convert a kernel of gpu, cf, arith and memref ops to the LLVM dialect with NVVM ops";
   let description = [{
-    The last lowering of `--target=cuda`, after `vx-gpu-lower-kernel-interface`. The entry is marked as a kernel whose workgroups have
-    exactly the threads that code generation chose. Nothing of libdevice is called.
+    The last lowering of `--target=cuda`, after `vx-gpu-lower-kernel-interface`. The entry is marked as a kernel with workgroups of exactly
+    the threads that code generation chose. Nothing of libdevice is called.
 
-    Numerics: no float operation is contracted that does not say so; every operation rounds to nearest, also division and square root
-    (`div.rn`, `sqrt.rn`); denormals are kept. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
+    Numerics: a float operation is contracted only if it states so; every operation rounds to nearest, also division and square root
+    (`div.rn`, `sqrt.rn`); denormals stay. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def CUDAPrintPTXPass : Pass<"vx-cuda-print-ptx", "::mlir::ModuleOp"> {
   let summary = "Print the PTX that a module in the LLVM dialect compiles to";
-  let description = [{ For tests and for reading: runs what the target runs to make PTX, and prints it to stdout. }];
+  let description = [{ For tests and for reading: makes PTX as the target does, and prints it to stdout. }];
   let options = [Option<"variant", "variant", "std::string", /*default=*/"\"sm_80\"", "CUDA variant">];
 }
 

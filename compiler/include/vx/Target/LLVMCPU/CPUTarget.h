@@ -10,8 +10,8 @@ namespace vx {
 /// The backend. Immutable: all its functions may run in parallel, each on its own MLIRContext.
 std::unique_ptr<TargetBackend> createCPUTarget();
 
-/// What a context needs before `buildPipeline`'s passes or `serialize` run in it: the dialects that the pipeline
-/// creates and their translation to LLVM IR.
+/// Registers the dialects that the pipeline creates and their translation to LLVM IR. A context needs them before
+/// `buildPipeline`'s passes or `serialize` run in it.
 void registerCPUTargetDialects(mlir::DialectRegistry &registry);
 
 } // namespace vx

@@ -22,11 +22,11 @@ def CPULowerVectorsPass : Pass<"vx-cpu-lower-vectors", "::mlir::func::FuncOp"> {
 }
 
 def CPULowerKernelInterfacePass : Pass<"vx-cpu-lower-kernel-interface", "::mlir::ModuleOp"> {
-  let summary = "Read what vxk ops ask for from the parameter block";
+  let summary = "Read the values of vxk ops from the parameter block";
   let description = [{
-    Splits each kernel `@k` in two. `@k(block, wx, wy)` is what the runtime calls: it reads the buffers' addresses and calls
-    `@k.body`, whose pointer arguments are `noalias`, which is how LLVM learns that buffers do not overlap. Inlining joins them again.
-    The buffers of `vxk.in_place` get no such promise: the schedule may have placed a result over an operand.
+    Splits each kernel `@k` in two. The runtime calls `@k(block, wx, wy)`: it reads the buffers' addresses and calls `@k.body`. The pointer
+    arguments of that are `noalias`, which tells LLVM that buffers do not overlap. Inlining combines the two again. The buffers of
+    `vxk.in_place` get no such promise: the schedule may have placed a result over an operand.
 
     `vxk.report_fault` becomes a call of one function that is never inlined. Stack buffers move to the function's entry.
 
@@ -39,15 +39,16 @@ def CPULowerKernelInterfacePass : Pass<"vx-cpu-lower-kernel-interface", "::mlir:
 def CPUConvertToLLVMPass : Pass<"vx-cpu-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert everything that is left of a kernel to the LLVM dialect";
   let description = [{
-    One conversion for func, cf, arith, math, index, memref, vector and ub ops, with 64-bit indices. Never reassociates and
+    One conversion for func, cf, arith, math, index, memref, vector and ub ops and `vxk.dot`, with 64-bit indices. Never reassociates and
     never contracts floating-point arithmetic.
   }];
+  let options = [Option<"hasByteDots", "byte-dots", "bool", /*default=*/"false", "One instruction does a dot of an unsigned and a signed factor">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def CPUPrintAssemblyPass : Pass<"vx-cpu-print-assembly", "::mlir::ModuleOp"> {
   let summary = "Print the assembly that a module in the LLVM dialect compiles to";
-  let description = [{ For tests and for reading: runs what the target runs to make an object file, and prints text to stdout. }];
+  let description = [{ For tests and for reading: generates code as the target does, and prints it as text to stdout. }];
   let options = [Option<"variant", "variant", "std::string", /*default=*/"\"x86-64-v3\"", "CPU variant">,
                  Option<"emitLLVM", "emit-llvm", "bool", /*default=*/"false", "Print the optimised LLVM IR instead">];
 }

@@ -7,12 +7,12 @@ include "mlir/Pass/PassBase.td"
 def ConvertToROCDLPass : Pass<"vx-convert-to-rocdl", "::mlir::ModuleOp"> {
   let summary = "Convert a kernel of gpu, cf, arith and memref ops to the LLVM dialect with ROCDL ops";
   let description = [{
-    The last lowering of `--target=rocm`, after `vx-gpu-lower-kernel-interface`. The entry is marked as a kernel whose workgroups have
-    exactly the threads that code generation chose; it takes the address of the parameter block and no hidden arguments. Nothing of
-    the device libraries is called.
+    The last lowering of `--target=rocm`, after `vx-gpu-lower-kernel-interface`. The entry is marked as a kernel with workgroups of exactly
+    the threads that code generation chose; it takes the address of the parameter block and no hidden arguments. Nothing of the device
+    libraries is called.
 
-    Numerics: no float operation is contracted that does not say so; division and square root are rounded correctly; denormals are
-    kept. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
+    Numerics: a float operation is contracted only if it states so; division and square root are rounded correctly; denormals stay. Needs:
+    `vx-expand-math` before it. Keeps: dynamic shapes.
   }];
   let options = [Option<"chip", "chip", "std::string", /*default=*/"\"gfx942\"", "The GPU, as LLVM names it">,
                  Option<"wavefront", "wavefront", "int64_t", /*default=*/"64", "Threads of a wavefront: 32 or 64">];
@@ -21,7 +21,7 @@ def ConvertToROCDLPass : Pass<"vx-convert-to-rocdl", "::mlir::ModuleOp"> {
 
 def ROCMPrintAssemblyPass : Pass<"vx-rocm-print-assembly", "::mlir::ModuleOp"> {
   let summary = "Print the assembly that a module in the LLVM dialect compiles to";
-  let description = [{ For tests and for reading: runs what the target runs to make an object file, and prints text to stdout. }];
+  let description = [{ For tests and for reading: generates code as the target does, and prints it as text to stdout. }];
   let options = [Option<"variant", "variant", "std::string", /*default=*/"\"gfx942\"", "ROCm variant">];
 }
 

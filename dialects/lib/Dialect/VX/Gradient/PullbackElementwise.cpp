@@ -149,6 +149,14 @@ void SelectOp::buildPullback(Pullback &p) {
     p.give(2u, select(condition, none, t.gradient));
 }
 
+/// Of the integers there is none: a model's own gradient through rounding is a `vx.custom_gradient`.
+void DequantizeOp::buildPullback(Pullback &p) {
+  if (!p.wants(1u))
+    return;
+  Value one = p.g.splatLike(1, getScale());
+  p.give(1u, p.g.emit<MulOp>(p.of(), p.g.emitAs<DequantizeOp>(getResult().getType(), getInput(), one, getZero())));
+}
+
 void CastOp::buildPullback(Pullback &p) { p.give(0u, p.g.cast(p.of(), getInput().getType().getElementType())); }
 
 } // namespace vx

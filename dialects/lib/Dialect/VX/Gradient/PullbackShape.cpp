@@ -18,12 +18,11 @@ void TransposeOp::buildPullback(Pullback &p) {
 }
 
 void PackOp::buildPullback(Pullback &p) {
-  p.give(0u, p.g.emitAs<UnpackOp>(getInput().getType(), p.of(), getDim(), getPermutation()));
+  p.give(0u, p.g.emitAs<UnpackOp>(getInput().getType(), p.of(), getDim(), getPermutation(), getInner()));
 }
 
 void UnpackOp::buildPullback(Pullback &p) {
-  int64_t tile = getInput().getType().getShape().back();
-  p.give(0u, p.g.emit<PackOp>(p.of(), getDim(), tile, getPermutation()));
+  p.give(0u, p.g.emit<PackOp>(p.of(), getDim(), getTile(), getPermutation(), getInner()));
 }
 
 /// The sum of what was repeated. A size that is 1 or the result's, as the call decides, splits the result's dimension

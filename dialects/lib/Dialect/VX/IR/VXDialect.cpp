@@ -9,6 +9,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 #include "vx/Dialect/VX/IR/VXDialect.cpp.inc"
@@ -41,6 +43,7 @@ void VXDialect::initialize() {
   registerHostOps(*this);
   registerIndexingOps(*this);
   registerNormOps(*this);
+  registerQuantizationOps(*this);
   registerReductionOps(*this);
   registerShapeOps(*this);
   addInterfaces<DimMemoInterface>();
@@ -85,6 +88,13 @@ Attribute getSplatNumber(Value tensor) {
 std::optional<double> getFloatSplat(Value tensor) {
   auto number = dyn_cast_or_null<FloatAttr>(getSplatNumber(tensor));
   return number ? std::optional(number.getValue().convertToDouble()) : std::nullopt;
+}
+
+std::pair<double, double> getBounds(IntegerType type) {
+  int width = static_cast<int>(type.getWidth());
+  if (type.isUnsigned())
+    return {0, std::ldexp(1.0, width) - 1};
+  return {-std::ldexp(1.0, width - 1), std::ldexp(1.0, width - 1) - 1};
 }
 
 LogicalResult VXDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

@@ -15,6 +15,7 @@ void registerGradientOps(VXDialect &dialect);
 void registerHostOps(VXDialect &dialect);
 void registerIndexingOps(VXDialect &dialect);
 void registerNormOps(VXDialect &dialect);
+void registerQuantizationOps(VXDialect &dialect);
 void registerReductionOps(VXDialect &dialect);
 void registerShapeOps(VXDialect &dialect);
 

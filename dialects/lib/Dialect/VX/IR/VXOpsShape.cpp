@@ -83,15 +83,27 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 static SmallVector<DimAttr> getPackedDims(RankedTensorType input, int64_t dim, int64_t tile,
-                                          ArrayRef<int64_t> permutation) {
-  auto tileSize = DimAttr::constant(input.getContext(), tile);
+                                          ArrayRef<int64_t> permutation, int64_t inner) {
+  auto constant = [&](int64_t value) { return DimAttr::constant(input.getContext(), value); };
   SmallVector<DimAttr> dims;
   for (int64_t from : permutation) {
     DimAttr size = getDim(input, from);
-    dims.push_back(from == dim && size ? DimAttr::ceilDiv(size, tileSize) : size);
+    int64_t together = from == dim ? tile : from == permutation.back() ? inner : 1;
+    dims.push_back(size && together != 1 ? DimAttr::ceilDiv(size, constant(together)) : size);
   }
-  dims.push_back(tileSize);
+  dims.push_back(constant(tile));
+  if (inner > 1)
+    dims.push_back(constant(inner));
   return dims;
+}
+
+static LogicalResult checkInner(std::optional<Location> location, StringRef name, int64_t inner, int64_t dim,
+                                ArrayRef<int64_t> permutation) {
+  if (inner >= 1 && (inner == 1 || permutation.back() != dim))
+    return success();
+  return emitOptionalError(location, "'", name,
+                           "' op expects 'inner' of at least 1, and of 1 where 'dim' is the last of ",
+                           "'permutation', got ", inner, " with 'dim' ", dim, " and 'permutation' [", permutation, "]");
 }
 
 LogicalResult PackOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -103,21 +115,26 @@ LogicalResult PackOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   if (dim < 0 || dim >= input.getRank() || tile < 1) // C2
     return emitOptionalError(location, "'vx.pack' op expects a 'dim' of the ", input.getRank(),
                              " of 'input' and a 'tile' of at least 1, got ", dim, " and ", tile);
-  types.push_back(getTensorType(getPackedDims(input, dim, tile, adaptor.getPermutation()), input.getElementType()));
+  int64_t inner = adaptor.getInner();
+  if (failed(checkInner(location, "vx.pack", inner, dim, adaptor.getPermutation()))) // C3
+    return failure();
+  types.push_back(
+      getTensorType(getPackedDims(input, dim, tile, adaptor.getPermutation(), inner), input.getElementType()));
   return success();
 }
 
 LogicalResult UnpackOp::verify() {
   RankedTensorType packed = getInput().getType(), type = getResult().getType();
-  int64_t dim = getDim();
-  if (dim < 0 || dim >= type.getRank() || packed.getRank() != type.getRank() + 1 ||
-      packed.isDynamicDim(type.getRank()) || packed.getShape().back() < 1)
-    return emitOpError() << "expects an 'input' of " << type.getRank() + 1
-                         << " dimensions, the last one static and at least 1, and a 'dim' below " << type.getRank()
-                         << ", got " << packed << " and " << dim; // C1
-  if (failed(checkPermutation(getLoc(), "vx.unpack", type, getPermutation())))
+  int64_t dim = getDim(), inner = getInner(), rank = type.getRank() + (inner > 1 ? 2 : 1);
+  if (dim < 0 || dim >= type.getRank() || packed.getRank() != rank || packed.isDynamicDim(type.getRank()) ||
+      packed.getDimSize(type.getRank()) < 1)
+    return emitOpError() << "expects an 'input' of " << rank << " dimensions, dimension " << type.getRank()
+                         << " static and at least 1, and a 'dim' below " << type.getRank() << ", got " << packed
+                         << " and " << dim; // C1
+  if (failed(checkPermutation(getLoc(), "vx.unpack", type, getPermutation())) ||
+      failed(checkInner(getLoc(), "vx.unpack", inner, dim, getPermutation())))
     return failure();
-  SmallVector<DimAttr> dims = getPackedDims(type, dim, packed.getShape().back(), getPermutation());
+  SmallVector<DimAttr> dims = getPackedDims(type, dim, getTile(), getPermutation(), inner);
   for (auto [d, wanted] : llvm::enumerate(dims))
     if (DimAttr size = vx::getDim(packed, d); wanted && size && !mayBeEqual(wanted, size)) // C1
       return emitOpError() << "expects dimension " << d << " of 'input' to be " << wanted.str() << ", got "
@@ -127,12 +144,13 @@ LogicalResult UnpackOp::verify() {
 
 void UnpackOp::collectConstraints(ConstraintCollector &collector) {
   RankedTensorType packed = getInput().getType(), type = getResult().getType();
-  DimAttr tile = vx::getDim(packed, type.getRank());
-  for (auto [place, from] : llvm::enumerate(getPermutation()))
-    if (DimAttr size = vx::getDim(type, from))
-      collector.wantEqual(vx::getDim(packed, place),
-                          from == static_cast<int64_t>(getDim()) ? DimAttr::ceilDiv(size, tile) : size); // C1
+  SmallVector<DimAttr> dims = getPackedDims(type, getDim(), getTile(), getPermutation(), getInner());
+  for (auto [place, wanted] : llvm::enumerate(ArrayRef(dims).take_front(type.getRank())))
+    if (wanted)
+      collector.wantEqual(vx::getDim(packed, place), wanted); // C1
 }
+
+int64_t UnpackOp::getTile() { return getInput().getType().getDimSize(getResult().getType().getRank()); }
 
 LogicalResult BroadcastOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();

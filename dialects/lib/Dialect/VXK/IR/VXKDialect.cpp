@@ -191,6 +191,24 @@ LogicalResult FragmentElementsOp::verify() {
   return success();
 }
 
+//===-- Integers ------------------------------------------------------------------------------===//
+
+LogicalResult DotOp::verify() {
+  int64_t sums = getSum().getType().getNumElements(), bytes = getLhs().getType().getNumElements();
+  if (bytes != 4 * sums) // C1
+    return emitOpError() << "expects four elements of a factor for each of " << sums << " sums, got " << bytes;
+  if (sums != 4 && sums != 8 && sums != 16) // C2
+    return emitOpError() << "expects 4, 8 or 16 sums, got " << sums;
+  return success();
+}
+
+LogicalResult LookupOp::verify() {
+  const int64_t table = getTable().getType().getNumElements(), indices = getIndices().getType().getNumElements();
+  if (table != 16 || indices != 16) // C1
+    return emitOpError() << "expects 16 elements and 16 indices, got " << table << " and " << indices;
+  return success();
+}
+
 //===-- Asynchronous stages -------------------------------------------------------------------===//
 
 LogicalResult AsyncCopyOp::verify() {

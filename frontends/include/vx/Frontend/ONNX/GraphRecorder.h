@@ -136,7 +136,7 @@ private:
 };
 
 /// The versions of ONNX's ops that a recorded graph may be exported as.
-constexpr int64_t oldestExportOpset = 20, newestExportOpset = 27;
+constexpr int64_t oldestExportOpset = 20, newestExportOpset = 28;
 
 } // namespace vx
 

@@ -104,6 +104,9 @@ mlir::Attribute getSplatNumber(mlir::Value tensor);
 /// The same where it is a float.
 std::optional<double> getFloatSplat(mlir::Value tensor);
 
+/// The least and the greatest number of an integer type of at most 32 bits.
+std::pair<double, double> getBounds(mlir::IntegerType type);
+
 /// The attribute of a module that says what trains its model: a TrainingAttr.
 inline constexpr llvm::StringLiteral kTrainingAttr = "vx.training";
 /// Checks it where `module` has it: what `#vx.training` wants of the module's functions.

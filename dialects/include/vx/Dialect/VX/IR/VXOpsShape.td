@@ -101,26 +101,38 @@ def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "res
 
     The last tile is filled up with zeros.
 
+    With `inner` above 1, that many neighbours along the last dimension of `permutation` lie together too, as instructions that
+    sum several products read them. The result then has one dimension more, and the last one of `permutation` is filled up with zeros:
+
+        result[i..., g, t, e] = input[j...] with j[permutation.back()] = g * inner + e
+
     - C1: `permutation` holds every dimension of `input` once.
     - C2: `dim` is a dimension of `input`, and `tile` is at least 1.
+    - C3: `inner` is at least 1. Above 1, `dim` is not the last of `permutation`.
   }];
-  let arguments = (ins VX_NumberTensor:$input, I64Attr:$dim, I64Attr:$tile, DenseI64ArrayAttr:$permutation);
+  let arguments = (ins VX_NumberTensor:$input, I64Attr:$dim, I64Attr:$tile, DenseI64ArrayAttr:$permutation,
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$inner);
   let results = (outs VX_NumberTensor:$result);
-  let assemblyFormat = "$input `dim` `=` $dim `tile` `=` $tile `permutation` `=` $permutation attr-dict `:` type($input)";
+  let assemblyFormat = "$input `dim` `=` $dim `tile` `=` $tile `permutation` `=` $permutation (`inner` `=` $inner^)? attr-dict `:` type($input)";
 }
 
 def VX_UnpackOp : VX_Op<"unpack", [Pure, AllElementTypesMatch<["input", "result"]>,
                                    VX_Layout, VX_Free, VX_Differentiable, VX_StatesResultType, VX_Constrained]> {
   let summary = "the tensor that was packed";
   let description = [{
-    The inverse of `vx.pack` with the same `dim` and `permutation`. Each kernel that reads a packed tensor begins with it, so that
-    only the loads know the layout.
+    The inverse of `vx.pack` with the same `dim`, `permutation` and `inner`. Each kernel that reads a packed tensor begins with it,
+    so that only the loads know the layout.
 
     - C1: `input` is what `vx.pack` makes of a tensor of the result's type.
   }];
-  let arguments = (ins VX_NumberTensor:$input, I64Attr:$dim, DenseI64ArrayAttr:$permutation);
+  let arguments = (ins VX_NumberTensor:$input, I64Attr:$dim, DenseI64ArrayAttr:$permutation,
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$inner);
   let results = (outs VX_NumberTensor:$result);
-  let assemblyFormat = "$input `dim` `=` $dim `permutation` `=` $permutation attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `dim` `=` $dim `permutation` `=` $permutation (`inner` `=` $inner^)? attr-dict `:` type($input) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Elements of a tile: the length of the dimension of `input` that counts them.
+    int64_t getTile();
+  }];
   let hasVerifier = 1;
 }
 

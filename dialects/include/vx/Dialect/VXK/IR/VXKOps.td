@@ -48,7 +48,9 @@ def VXK_WindowAttr : AttrDef<VXK_Dialect, "Window"> {
 def VXK_UnpackingAttr : AttrDef<VXK_Dialect, "Unpacking"> {
   let mnemonic = "unpacking";
   let summary = "a packing that is undone: that of a vx.unpack";
-  let parameters = (ins "int64_t":$dim, IntegerListParameter<>:$permutation);
+  let description = "`of` is the type of elements that share a byte with others; absent where each has bytes of its own.";
+  let parameters = (ins "int64_t":$dim, IntegerListParameter<>:$permutation, DefaultValuedParameter<"int64_t", "1">:$inner,
+                        OptionalParameter<"::mlir::Type">:$of);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -282,6 +284,39 @@ def VXK_FragmentElementsOp : VXK_Op<"fragment_elements", [Pure]> {
   let arguments = (ins VXK_FragmentType:$fragment);
   let results = (outs Variadic<F32>:$elements);
   let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($elements)";
+  let hasVerifier = 1;
+}
+
+//===-- Integers and tables -----------------------------------------------------------------------------------------===//
+
+def VXK_DotOp : VXK_Op<"dot", [Pure, AllTypesMatch<["sum", "result"]>, AllTypesMatch<["lhs", "rhs"]>]> {
+  let summary = "adds the products of four neighbouring bytes to sums of 32 bits";
+  let description = [{
+    `result[i] = sum[i] + lhs[4 i] * rhs[4 i] + ... + lhs[4 i + 3] * rhs[4 i + 3]`, which wraps around. The bytes of a factor are signed with
+    `lhs_signed` or `rhs_signed`, else unsigned.
+
+    - C1: a factor has four elements for each element of `sum`.
+    - C2: `sum` has 4, 8 or 16 elements.
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [I32]>:$sum, VectorOfRankAndType<[1], [I8]>:$lhs, VectorOfRankAndType<[1], [I8]>:$rhs,
+                       UnitAttr:$lhs_signed, UnitAttr:$rhs_signed);
+  let results = (outs VectorOfRankAndType<[1], [I32]>:$result);
+  let assemblyFormat = [{
+    $sum `,` (`signed` $lhs_signed^)? $lhs `,` (`signed` $rhs_signed^)? $rhs attr-dict `:` type($sum) `,` type($lhs)
+  }];
+  let hasVerifier = 1;
+}
+
+def VXK_LookupOp : VXK_Op<"lookup", [Pure, AllTypesMatch<["table", "result"]>]> {
+  let summary = "elements of a table by their numbers";
+  let description = [{
+    `result[i] = table[indices[i] mod 16]`.
+
+    - C1: the table and the indices have 16 elements.
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$table, VectorOfRankAndType<[1], [I32]>:$indices);
+  let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
+  let assemblyFormat = "$table `,` $indices attr-dict `:` type($table) `,` type($indices)";
   let hasVerifier = 1;
 }
 

@@ -1,11 +1,11 @@
-#include "kernel_cache_folder.h"
+#include "vx/base/cache_folder.h"
 
 #include <cstdlib>
 #include <utility>
 
-namespace vx::tools {
+namespace vx {
 
-std::string defaultKernelCache() {
+std::string defaultCacheFolder() {
   const std::pair<const char *, const char *> places[] = {
       {"VX_CACHE", ""}, {"XDG_CACHE_HOME", "/vx"}, {"HOME", "/.cache/vx"}};
   for (const auto &[variable, folder] : places)
@@ -14,4 +14,4 @@ std::string defaultKernelCache() {
   return "";
 }
 
-} // namespace vx::tools
+} // namespace vx

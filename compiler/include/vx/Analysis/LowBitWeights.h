@@ -1,0 +1,40 @@
+// Weights that are integers of few bits, and the ops that make floats of them.
+#ifndef VX_ANALYSIS_LOWBITWEIGHTS_H
+#define VX_ANALYSIS_LOWBITWEIGHTS_H
+
+#include "vx/Analysis/DerivableVariables.h"
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
+
+namespace vx {
+
+/// True for a tensor that a product reads packed: the result of `vx.unpack`, or of elementwise ops on one.
+bool readsPacked(mlir::Value tensor);
+
+/// True for floats that are computed, element for element, from a constant or a variable of integers of 8 or 4 bits.
+/// The product that reads them computes them: they are never kept.
+bool decodesLowBits(mlir::Value tensor);
+
+/// A weight that is computed from integers of 8 or 4 bits, element for element. Each op reads beside these only numbers
+/// that are repeated along the weight.
+class LowBitWeight {
+public:
+  /// Nothing where `weight` is another one. `variables` are those that count as constants.
+  static std::optional<LowBitWeight> find(mlir::Value weight, const DerivableVariables &variables);
+
+  mlir::TypedValue<mlir::RankedTensorType> getIntegers() const { return integers; }
+  /// The number of neighbours along `dim` that have the numbers beside them in common: 0 where no number differs by
+  /// blocks, and nothing where blocks lie along another dimension, have several sizes, or go with numbers of each
+  /// place.
+  std::optional<int64_t> findBlock(int64_t dim) const;
+  /// The weight, computed from `elements` in the place of the integers. These have the same shape, or two dimensions in
+  /// the place of `splitDim`: its blocks, and the places of one.
+  mlir::Value decode(GraphBuilder &g, mlir::Value elements, std::optional<int64_t> splitDim = std::nullopt) const;
+
+private:
+  mlir::TypedValue<mlir::RankedTensorType> integers;
+  llvm::SmallVector<mlir::Operation *> ops; // from the integers to the weight
+};
+
+} // namespace vx
+
+#endif

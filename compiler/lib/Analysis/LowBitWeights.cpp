@@ -1,0 +1,162 @@
+#include "vx/Analysis/LowBitWeights.h"
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace vx {
+
+/// True where `tensor` is the result of an op that `isFound` takes, or of elementwise ops on one. Each op is visited
+/// once, however many ways lead to it.
+static bool isElementwiseOnOne(Value tensor, function_ref<bool(Operation *)> isFound) {
+  llvm::SetVector<Operation *> visited;
+  if (Operation *producer = tensor.getDefiningOp())
+    visited.insert(producer);
+  for (size_t next = 0; next < visited.size(); ++next) {
+    Operation *op = visited[next];
+    if (isFound(op))
+      return true;
+    if (op->hasTrait<OpTrait::Elementwise>())
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          visited.insert(producer);
+  }
+  return false;
+}
+
+bool readsPacked(Value tensor) {
+  return isElementwiseOnOne(tensor, [](Operation *op) { return isa<UnpackOp>(op); });
+}
+
+/// True for a constant or a variable of integers of 8 or 4 bits, in any shape.
+static bool isLowBitConstant(Value tensor) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  while (auto reshape = tensor.getDefiningOp<ReshapeOp>())
+    tensor = reshape.getInput();
+  return (element.isInteger(8) || element.isInteger(4)) && !getSplatNumber(tensor) &&
+         isa_and_nonnull<ConstantOp, VariableLoadOp>(tensor.getDefiningOp());
+}
+
+bool decodesLowBits(Value tensor) {
+  return isElementwiseOnOne(tensor, [](Operation *op) {
+    return isa<CastOp>(op) && isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())) &&
+           (readsPacked(op->getOperand(0)) || isLowBitConstant(op->getOperand(0)));
+  });
+}
+
+/// What repeats the numbers of `value`, where they are repeated; else null. `isJoined`: of two dimensions of the op one
+/// of `value` was made.
+static BroadcastOp findBroadcast(Value value, bool &isJoined) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  isJoined = static_cast<bool>(reshape);
+  return (isJoined ? reshape.getInput() : value).getDefiningOp<BroadcastOp>();
+}
+
+/// True where a broadcast gives different numbers along a dimension of its result.
+static bool variesAlong(BroadcastOp broadcast, int64_t dim) {
+  auto input = cast<RankedTensorType>(broadcast.getInput().getType());
+  for (auto [from, to] : llvm::enumerate(broadcast.getDimensions()))
+    if (to == dim && input.getDimSize(from) != 1)
+      return true;
+  return false;
+}
+
+std::optional<LowBitWeight> LowBitWeight::find(Value weight, const DerivableVariables &variables) {
+  constexpr size_t mostOps = 8;
+  auto shape = dyn_cast<RankedTensorType>(weight.getType());
+  if (!shape || !shape.hasStaticShape() || shape.getNumElements() == 0 || !isa<FloatType>(shape.getElementType()))
+    return std::nullopt;
+  LowBitWeight found;
+  while (Operation *op = weight.getDefiningOp()) {
+    if (isLowBitConstant(weight)) {
+      if (found.ops.empty() || !variables.decide(weight))
+        return std::nullopt;
+      found.integers = cast<TypedValue<RankedTensorType>>(weight);
+      std::reverse(found.ops.begin(), found.ops.end());
+      return found;
+    }
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 || found.ops.size() == mostOps)
+      return std::nullopt;
+    Value main; // the operand that has an element of its own for each of the weight
+    for (Value operand : op->getOperands()) {
+      bool isJoined;
+      if (cast<RankedTensorType>(operand.getType()).getShape() != shape.getShape() || !variables.decide(operand))
+        return std::nullopt;
+      if (getSplatNumber(operand) || findBroadcast(operand, isJoined))
+        continue;
+      if (main)
+        return std::nullopt;
+      main = operand;
+    }
+    if (!main)
+      return std::nullopt;
+    found.ops.push_back(op);
+    weight = main;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> LowBitWeight::findBlock(int64_t dim) const {
+  std::optional<int64_t> block;
+  bool differsInPlaces = false;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands()) {
+      bool isJoined;
+      BroadcastOp broadcast = getSplatNumber(operand) ? BroadcastOp() : findBroadcast(operand, isJoined);
+      if (!broadcast)
+        continue;
+      if (!isJoined) {
+        differsInPlaces |= variesAlong(broadcast, dim);
+        continue;
+      }
+      ArrayRef<int64_t> split = cast<RankedTensorType>(broadcast.getType()).getShape();
+      SmallVector<int64_t> joined(split);
+      if (dim + 1 < static_cast<int64_t>(joined.size())) {
+        joined[dim] *= joined[dim + 1];
+        joined.erase(joined.begin() + dim + 1);
+      }
+      int64_t own = split.size() > joined.size() ? split[dim + 1] : 0;
+      if (own == 0 || ArrayRef(joined) != cast<RankedTensorType>(operand.getType()).getShape() ||
+          variesAlong(broadcast, dim + 1) || (block && *block != own))
+        return std::nullopt;
+      block = own;
+    }
+  return block && differsInPlaces ? std::nullopt : std::optional(block.value_or(0));
+}
+
+Value LowBitWeight::decode(GraphBuilder &g, Value elements, std::optional<int64_t> splitDim) const {
+  SmallVector<DimAttr> dims = getDims(cast<RankedTensorType>(elements.getType()));
+  IRMapping mapping;
+  mapping.map(integers, elements);
+  auto cut = [&](Value operand) -> Value {
+    if (!splitDim || mapping.contains(operand))
+      return operand;
+    auto type = getTensorType(dims, getElementTypeOrSelf(operand.getType()));
+    bool isJoined;
+    BroadcastOp broadcast = findBroadcast(operand, isJoined);
+    if (!broadcast)
+      return g.emitConstant(DenseElementsAttr::get(cast<ShapedType>(type), getSplatNumber(operand)));
+    if (isJoined)
+      return broadcast.getResult();
+    SmallVector<int64_t> dimensions;
+    for (int64_t to : broadcast.getDimensions())
+      dimensions.push_back(to > *splitDim ? to + 1 : to);
+    return g.emitAs<BroadcastOp>(type, broadcast.getInput(), dimensions);
+  };
+  Value decoded;
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands())
+      if (Value own = cut(operand); own != operand)
+        mapping.map(operand, own);
+    Operation *clone = g.builder.clone(*op, mapping);
+    decoded = clone->getResult(0);
+    decoded.setType(getTensorType(dims, getElementTypeOrSelf(decoded.getType())));
+    mapping.map(op->getResult(0), decoded);
+  }
+  return decoded;
+}
+
+} // namespace vx

@@ -1,0 +1,91 @@
+// Sums of products of bytes, and lookups, as the instructions that the variant has.
+#include "CPUDotPatterns.h"
+
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+
+using namespace mlir;
+
+namespace vx::cpu {
+
+namespace {
+
+/// A call of an LLVM intrinsic of 128, 256 or 512 bits, by the number of words of 32 bits that the result has.
+Value callIntrinsic(OpBuilder &builder, Location loc, ArrayRef<StringRef> names, VectorType type, ValueRange operands) {
+  StringRef name = names[llvm::Log2_64(type.getNumElements()) - 2];
+  return LLVM::CallIntrinsicOp::create(builder, loc, type, builder.getStringAttr(name), operands).getResult(0);
+}
+
+/// An unsigned by a signed factor, four products at once: vpdpbusd.
+struct DotOfBytes : ConvertOpToLLVMPattern<vxk::DotOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(vxk::DotOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    if (op.getLhsSigned() == op.getRhsSigned())
+      return rewriter.notifyMatchFailure(op, "the instruction takes an unsigned and a signed factor");
+    Value unsignedFactor = adaptor.getLhs(), signedFactor = adaptor.getRhs();
+    if (op.getLhsSigned())
+      std::swap(unsignedFactor, signedFactor);
+    static constexpr StringRef names[] = {"llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
+                                          "llvm.x86.avx512.vpdpbusd.512"};
+    rewriter.replaceOp(op, callIntrinsic(rewriter, op.getLoc(), names, op.getType(),
+                                         {adaptor.getSum(), unsignedFactor, signedFactor}));
+    return success();
+  }
+};
+
+/// Any factors, widened to 16 bits, two products at once: pmaddwd of the bytes at even places, and of those at odd
+/// ones. Neither a product nor the sum of two leaves 32 bits.
+struct DotOfPairs : ConvertOpToLLVMPattern<vxk::DotOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(vxk::DotOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto words = VectorType::get(op.getLhs().getType().getNumElements() / 2, rewriter.getI16Type());
+    Value eight =
+        LLVM::ConstantOp::create(rewriter, loc, words, DenseElementsAttr::get(words, rewriter.getI16IntegerAttr(8)));
+    auto getHalf = [&](Value bytes, bool isSigned, bool isOdd) -> Value {
+      Value pairs = LLVM::BitcastOp::create(rewriter, loc, words, bytes);
+      if (!isOdd)
+        pairs = LLVM::ShlOp::create(rewriter, loc, pairs, eight);
+      if (isSigned)
+        return LLVM::AShrOp::create(rewriter, loc, pairs, eight);
+      return LLVM::LShrOp::create(rewriter, loc, pairs, eight);
+    };
+    static constexpr StringRef names[] = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
+                                          "llvm.x86.avx512.pmaddw.d.512"};
+    Value sum = adaptor.getSum();
+    for (bool isOdd : {false, true}) {
+      Value products = callIntrinsic(
+          rewriter, loc, names, op.getType(),
+          {getHalf(adaptor.getLhs(), op.getLhsSigned(), isOdd), getHalf(adaptor.getRhs(), op.getRhsSigned(), isOdd)});
+      sum = LLVM::AddOp::create(rewriter, loc, sum, products);
+    }
+    rewriter.replaceOp(op, sum);
+    return success();
+  }
+};
+
+/// vpermps, which takes the lowest four bits of an index.
+struct LookupOfFloats : ConvertOpToLLVMPattern<vxk::LookupOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(vxk::LookupOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    static constexpr StringRef names[] = {"", "", "llvm.x86.avx512.permvar.sf.512"};
+    rewriter.replaceOp(op, callIntrinsic(rewriter, op.getLoc(), names, op.getResult().getType(),
+                                         {adaptor.getTable(), adaptor.getIndices()}));
+    return success();
+  }
+};
+
+} // namespace
+
+void populateDotPatterns(const LLVMTypeConverter &converter, RewritePatternSet &patterns, bool hasByteDots) {
+  patterns.add<DotOfPairs, LookupOfFloats>(converter);
+  if (hasByteDots)
+    patterns.add<DotOfBytes>(converter, /*benefit=*/2);
+}
+
+} // namespace vx::cpu

@@ -1,0 +1,30 @@
+// The log of the server, on stderr as it comes: lines of text, or JSON objects.
+#ifndef VX_TOOLS_SERVER_LOG_H
+#define VX_TOOLS_SERVER_LOG_H
+
+#include "command_line.h"
+#include "configuration.h"
+#include "service.h"
+
+#include <string_view>
+
+namespace vx::tools {
+
+// The least level, the format, and whether requests are logged. May be called again at any time.
+void setLog(const serve::Configuration &configuration);
+
+// Thread-safe, as all of these. A level is a value of the configuration's key `log`.
+void logLine(std::string_view level, std::string_view text);
+void logAccess(const serve::AccessRecord &record);
+
+// What the server says when it starts: a line on stdout; in JSON a line of the log, so that all lines are objects.
+void tellLine(std::string_view text);
+
+template <typename... Args>
+void tell(fmt::format_string<Args...> format, Args &&...args) {
+  tellLine(fmt::format(format, std::forward<Args>(args)...));
+}
+
+} // namespace vx::tools
+
+#endif
