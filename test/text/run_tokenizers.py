@@ -171,9 +171,13 @@ def compare_limits(peer, path, texts, seed, differences):
     differences.compare("limits", "half of the texts", True, compared >= len(texts) // 4)
 
 
+# Of Unicode 3.2's characters those whose script is another one in today's Unicode: two accents of Devanagari that all scripts share now.
+MOVED_SCRIPTS = "\u0953\u0954"
+
+
 def compare_scripts(binary, texts):
     """Words where the script changes, which no vocabulary here has: a tokenizer of one unknown word each. PyPI's table of scripts is an old one: characters
-    are those of Unicode 3.2."""
+    are those of Unicode 3.2 without MOVED_SCRIPTS."""
     import json
     import tempfile
     import tokenizers
@@ -183,7 +187,7 @@ def compare_scripts(binary, texts):
                                     "post_processor": None, "decoder": None, "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}}))
         theirs, peer, differences = tokenizers.Tokenizer.from_file(str(path)), Peer(binary, path), Differences("scripts")
         for text in texts:
-            text = "".join(c for c in text if unicodedata.ucd_3_2_0.category(c) != "Cn")
+            text = "".join(c for c in text if unicodedata.ucd_3_2_0.category(c) != "Cn" and c not in MOVED_SCRIPTS)
             differences.compare("words", text, rows(theirs.encode(text)), peer.encode(text))
         peer.close()
     return differences.count

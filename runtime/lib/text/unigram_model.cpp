@@ -13,8 +13,8 @@ namespace {
 
 constexpr double unknownPenalty = 10;
 /// What SentencePiece (0.2.3) gives a piece that the user has defined for each of its bytes but one, whatever others
-/// have.
-constexpr float ofUserDefined = 0.1f;
+/// have. It multiplies in double precision and rounds the product to a float.
+constexpr double ofUserDefined = 0.1;
 
 /// `Score` is the type that sums are rounded to: where two ways are nearly as good, it decides.
 template <typename Score>
@@ -139,8 +139,9 @@ public:
     std::vector<std::pair<std::string, int32_t>> keys;
     for (size_t id = 0; id < all.kinds.size(); ++id) {
       const std::string &piece = vocabulary().tokens[id];
-      viterbi.scores.push_back(all.kinds[id] == Kind::UserDefined ? static_cast<float>(piece.size() - 1) * ofUserDefined
-                                                                  : all.scores[id]);
+      viterbi.scores.push_back(all.kinds[id] == Kind::UserDefined
+                                   ? static_cast<float>(static_cast<double>(piece.size() - 1) * ofUserDefined)
+                                   : all.scores[id]);
       if (all.kinds[id] == Kind::Normal || all.kinds[id] == Kind::UserDefined)
         keys.emplace_back(piece, static_cast<int32_t>(id));
     }

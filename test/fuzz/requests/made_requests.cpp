@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <span>
 
 namespace vx::fuzz {
 
@@ -53,22 +53,37 @@ MadeRequest RequestMaker::embedding() {
   return {isOpenAi ? "/v1/embeddings" : "/api/v1/embeddings", body + "}", {{"content-type", "application/json"}}};
 }
 
-MadeRequest RequestMaker::inference() {
+void RequestMaker::changeMix() {
   struct Size {
     size_t rows, columns;
   };
-  static const std::vector<Size> tables = {{2, 3}, {3, 2}, {1, 6}, {6, 1}};
-  const Size table = isOneOf(2) ? tables[0] : oneOf(tables);
-  const size_t rows = 1 + draw(4), width = 2 + draw(2);
-  std::vector<float> x, y;
-  for (size_t i = 0; i < rows * width; ++i)
-    x.push_back(static_cast<float>(draw(64)) * 0.25f);
+  static const std::vector<Size> sizes = {{2, 3}, {3, 2}, {1, 6}, {6, 1}};
+  const auto resize = [&](const Size &size) { mix.tableRows = size.rows, mix.tableColumns = size.columns; };
   // Tables that come again, which differ in one element.
-  for (size_t i = 0; i < table.rows * table.columns; ++i)
-    y.push_back(static_cast<float>(i));
-  y[draw(2)] = static_cast<float>(draw(3));
+  const auto fill = [this] {
+    for (size_t i = 0; i < mix.table.size(); ++i)
+      mix.table[i] = static_cast<float>(i);
+    mix.table[draw(2)] = static_cast<float>(draw(3));
+  };
+  if (!mix.model.empty() && isOneOf(2)) {
+    isOneOf(2) ? resize(oneOf(sizes)) : fill();
+    return;
+  }
+  mix.model = oneOf(mixers);
+  mix.function = isOneOf(3) ? "" : isOneOf(2) ? "mix" : "mix_more";
+  mix.width = 2 + draw(2);
+  resize(isOneOf(2) ? sizes[0] : oneOf(sizes));
+  fill();
+}
+
+MadeRequest RequestMaker::inference() {
+  changeMix();
+  const size_t rows = 1 + draw(4);
+  std::vector<float> x;
+  for (size_t i = 0; i < rows * mix.width; ++i)
+    x.push_back(static_cast<float>(draw(64)) * 0.25f);
   std::string binary;
-  const auto tensor = [&](std::string_view name, size_t first, size_t second, const std::vector<float> &values) {
+  const auto tensor = [&](std::string_view name, size_t first, size_t second, std::span<const float> values) {
     std::string json = fmt::format("{{\"name\":\"{}\",\"datatype\":\"FP32\",\"shape\":[{},{}],", name, first, second);
     if (isOneOf(2)) {
       binary.append(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(float));
@@ -79,13 +94,13 @@ MadeRequest RequestMaker::inference() {
       json += fmt::format("{}{}", i ? "," : "", values[i]);
     return json + "]}";
   };
-  std::string head = "{\"inputs\":[" + tensor("x", rows, width, x) + "," +
-                     tensor("table", table.rows, table.columns, y) + "],\"parameters\":{";
+  std::string head = "{\"inputs\":[" + tensor("x", rows, mix.width, x) + "," +
+                     tensor("table", mix.tableRows, mix.tableColumns, mix.table) + "],\"parameters\":{";
   head += fmt::format("\"binary_data_output\":{}", isOneOf(2));
-  if (!isOneOf(3))
-    head += fmt::format(",\"function\":\"{}\"", isOneOf(2) ? "mix" : "mix_more");
+  if (!mix.function.empty())
+    head += fmt::format(",\"function\":\"{}\"", mix.function);
   head += "}}";
-  MadeRequest request{fmt::format("/v2/models/{}/infer", oneOf(mixers)), head + binary, {}};
+  MadeRequest request{fmt::format("/v2/models/{}/infer", mix.model), head + binary, {}};
   if (!binary.empty())
     request.headers.emplace_back("inference-header-content-length", std::to_string(head.size()));
   return request;

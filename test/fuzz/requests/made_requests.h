@@ -2,6 +2,7 @@
 #ifndef VX_TEST_FUZZ_REQUESTS_MADE_REQUESTS_H
 #define VX_TEST_FUZZ_REQUESTS_MADE_REQUESTS_H
 
+#include <array>
 #include <random>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ public:
 private:
   MadeRequest embedding();
   MadeRequest inference();
+  // Makes another `mix`, or changes one part of it.
+  void changeMix();
   std::string text();
   std::string input();
   template <typename T>
@@ -40,6 +43,13 @@ private:
 
   const std::vector<std::string> embedders, mixers;
   std::mt19937_64 random;
+  // Every inference but its rows. Half of them are the one before with another table, or with the same table of another
+  // shape, since a batch key that lacks a part is seen where two requests differ in that part alone.
+  struct Mix {
+    std::string model, function; // no function: the module's first
+    size_t width = 0, tableRows = 0, tableColumns = 0;
+    std::array<float, 6> table = {};
+  } mix;
 };
 
 } // namespace vx::fuzz
