@@ -21,13 +21,14 @@ import weakref as _weakref
 from . import _runtime
 from ._callbacks import Callback, Checkpoint, CSVLog, EarlyStopping, Log, ProgressBar, ReduceLROnPlateau
 from ._history import History
-from ._metrics import MAE, MSE, Metric, TopK
+from ._metrics import AUC, F1, MAE, MSE, Metric, TopK
 from ._optimizers import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, RMSprop
 from ._runtime import Error, Tensor, TrainError
+from ._tensorboard import TensorBoard
 from ._values import arguments as _arguments, to_array as _to_array, to_tensor as _to_tensor
 
-__all__ = ["Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "EarlyStopping", "Error", "History", "Instance", "Lion", "Log", "MAE", "MSE", "Metric", "Model", "Module", "Optimizer", "Pending",
-           "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TopK", "TrainError", "compile", "compile_bytes", "default_targets", "from_torch", "list_devices", "set_log", "torch_backend", "torch_graphs", "version"]
+__all__ = ["AUC", "Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "EarlyStopping", "Error", "F1", "History", "Instance", "Lion", "Log", "MAE", "MSE", "Metric", "Model", "Module", "Optimizer", "Pending",
+           "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TensorBoard", "TopK", "TrainError", "compile", "compile_bytes", "default_targets", "from_torch", "list_devices", "set_log", "torch_backend", "torch_graphs", "version"]
 __version__ = _runtime.version().split()[1]
 
 

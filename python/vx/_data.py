@@ -134,7 +134,8 @@ class Batches:
 
     def __init__(self, source, per_epoch=None, what="data"):
         self.what, self._source, self.per_epoch = what, source, per_epoch
-        self._iterator = source if hasattr(source, "__next__") else None
+        self.is_iterator = hasattr(source, "__next__")
+        self._iterator = source if self.is_iterator else None
         self.length = per_epoch
         if per_epoch is None and hasattr(source, "__len__"):
             try:

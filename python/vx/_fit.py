@@ -1,9 +1,11 @@
 """What Model.fit does: over arrays by Session.fit, over batches of an iterable by single steps."""
+import contextlib as _contextlib
 import math as _math
 import sys as _sys
 import time as _time
 
 from . import _runtime
+from ._ahead import prepared
 from ._callbacks import Callback, Log, ProgressBar
 from ._history import History
 from ._metrics import perplexity
@@ -93,8 +95,9 @@ def _named(error, place):
     return error
 
 
-def run_batches(fit, batches, arrange, inputs, epochs, schedule):
-    """Trains on batches, with `arrange(batch)` as {name: tensor}, and gives the facts of the history. `schedule`: (form, numbers, rate, warmup)."""
+def run_batches(fit, batches, arrange, inputs, epochs, schedule, prefetch):
+    """Trains on batches, with `arrange(batch)` as {name: tensor}, and gives the facts of the history. `schedule`: (form, numbers, rate, warmup). `prefetch`: the batches that a thread
+    is ahead."""
     form, numbers, rate, warmup = schedule
     length = batches.length
     if length is None and form != "constant":
@@ -102,20 +105,21 @@ def run_batches(fit, batches, arrange, inputs, epochs, schedule):
     step, notes = 0, []
     for epoch in range(1, epochs + 1):
         begin, sums, used, in_epoch = _time.monotonic(), Sums(), rate, 0
-        for number, batch in enumerate(batches.epoch(epoch), 1):
-            used = _runtime.scheduled_rate(form, numbers, rate, warmup, step, length or 1, (length or 1) * epochs)
-            try:
-                tensors = arrange(batch)
-                scores, counts = fit.session.train_step([tensors[name] for name in inputs], used)
-            except (TypeError, ValueError, _runtime.Error) as error:
-                raise _named(error, f"epoch {epoch}, batch {number}") from None
-            step, in_epoch, used = step + 1, number, used * fit.rate_factor
-            sums.add(scores, counts)
-            if not _math.isfinite(scores["loss"]) and not any(note.startswith(f"epoch {epoch}:") for note in notes):
-                notes.append(f"epoch {epoch}: step {step}: the loss is {scores['loss']}, at a rate of {used}")
-            fit.on_step({**scores, "epoch": epoch, "step": step, "step_in_epoch": in_epoch, "rate": used})
-            if fit.reason is not None:
-                break
+        with _contextlib.closing(prepared(batches.epoch(epoch), arrange, prefetch)) as made: # closed at an exception too, which ends its thread
+            for number, get in enumerate(made, 1):
+                used = _runtime.scheduled_rate(form, numbers, rate, warmup, step, length or 1, (length or 1) * epochs)
+                try:
+                    tensors = get()
+                    scores, counts = fit.session.train_step([tensors[name] for name in inputs], used)
+                except (TypeError, ValueError, _runtime.Error) as error:
+                    raise _named(error, f"epoch {epoch}, batch {number}") from None
+                step, in_epoch, used = step + 1, number, used * fit.rate_factor
+                sums.add(scores, counts)
+                if not _math.isfinite(scores["loss"]) and not any(note.startswith(f"epoch {epoch}:") for note in notes):
+                    notes.append(f"epoch {epoch}: step {step}: the loss is {scores['loss']}, at a rate of {used}")
+                fit.on_step({**scores, "epoch": epoch, "step": step, "step_in_epoch": in_epoch, "rate": used})
+                if fit.reason is not None:
+                    break
         if fit.reason is not None:
             break
         fit.on_epoch({**sums.means(), "epoch": epoch, "step": step, "rate": used, "seconds": _time.monotonic() - begin})

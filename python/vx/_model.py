@@ -168,10 +168,10 @@ class Model:
     def evaluate(self, x, y=None, batch_size: int = 0, sample_weight=None, metrics=()) -> dict:
         """Returns the loss and the metrics over all rows: {"loss": ..., "accuracy": ...}. They are sums divided by their counts, and so do not depend on the size of batches.
 
-        `x`, `y`: as fit takes them. `metrics`: more than the module computes: "perplexity", "top_K" (as "top_5"), "mae", "mse", or objects of vx.Metric. Raises as fit does."""
+        `x`, `y`: as fit takes them. `metrics`: more than the module computes: "perplexity", "top_K" (as "top_5"), "mae", "mse", "auc", "f1", or objects of vx.Metric. Raises as fit does."""
         self._want_training("evaluate")
         batch_size = _vx._whole("batch_size", batch_size, 0, 2**31 - 1)
-        made, has_perplexity = make_metrics(metrics, self._training["metrics"])
+        made, has_perplexity = make_metrics(metrics, self._training["metrics"], self._training["loss"])
         if is_batches(x, y):
             batches, what = x, "data"
             return self._score(lambda: ((self._columns.arrange(_pair(batch)), batch_size) for batch in Batches(batches, what=what).epoch(1)), made, has_perplexity)
@@ -203,12 +203,15 @@ class Model:
 
     def fit(self, x, y=None, *, epochs: int = 1, batch_size: int = 0, validation_data=None, validation_split: float = 0.0, callbacks=(), metrics=(), class_weight=None, sample_weight=None,
             loss: str | None = None, optimizer=None, rate: float | None = None, schedule: str = "constant", warmup: int = 0, accumulate: int = 1,
-            steps_per_epoch: int | None = None, stop_on_nan: bool = False, seed: int | None = None, verbose: int = 1):
+            steps_per_epoch: int | None = None, prefetch: int | None = None, stop_on_nan: bool = False, seed: int | None = None, verbose: int = 1):
         """Trains for `epochs` more epochs, and returns a vx.History. Each fit begins its schedule and counts its steps and epochs anew; weights and the optimizer's state go on.
 
         `x`, `y`: arrays with all rows, as predict takes them, `y` for the loss; or x is (x, y), or (x, y, sample_weight), or a dict with both. `y` may be a dict by the names of the
         targets. Or x is an iterable of batches of these, such as a DataLoader: it is iterated once for each epoch, and has as many steps as batches. An iterator, which ends once,
         needs `steps_per_epoch`. Rows of arrays are drawn in a new order in each epoch; batches are not.
+
+        `prefetch`: how many batches of an iterable a thread fetches and converts while a step runs; 0: none. None: 2, or 0 for an iterator, since a generator may depend on the steps. A
+        generator with `prefetch` runs on that thread and must not use the model. When fit ends early, the batches that were fetched are lost to an iterator.
 
         `batch_size`: rows of a step; 0: those of the module, or 32. `validation_data`: (x, y), a dict, or an iterable of batches, evaluated after each epoch. `validation_split`: the
         share of the rows, from the end, that is not trained on but evaluated. `callbacks`: objects of vx.Callback, called in their order. `metrics`: those of evaluate, for the
@@ -233,7 +236,7 @@ class Model:
             steps_per_epoch = _vx._whole("steps_per_epoch", steps_per_epoch, 1)
         if validation_split and validation_data is not None:
             raise ValueError("validation_data, validation_split: expected one of them, got both")
-        extra, has_perplexity = make_metrics(metrics, self._training["metrics"])
+        extra, has_perplexity = make_metrics(metrics, self._training["metrics"], self._training["loss"])
         self._less = {metric.name for metric in extra if metric.is_better_when_less}
         form = (*_vx._schedule(schedule), self._session._own.usual_rate() if rate is None else float(rate), _vx._whole("warmup", warmup))
         named = {"epochs": epochs, "batch": batch_size, "rate": rate, "schedule": schedule, "warmup": warmup, "accumulate": accumulate, "stop_on_nan": stop_on_nan}
@@ -245,7 +248,10 @@ class Model:
                 if value != usual:
                     raise ValueError(f"fit: {name} is for arrays, and the data is an iterable of batches")
             batches = Batches(x, steps_per_epoch)
+            prefetch = (0 if batches.is_iterator else 2) if prefetch is None else _vx._whole("prefetch", prefetch, 0, 2**16)
         else:
+            if prefetch is not None:
+                raise ValueError("fit: prefetch is for an iterable of batches, and the data is arrays")
             if steps_per_epoch is not None:
                 raise ValueError("fit: steps_per_epoch is for an iterable of batches, and the data is arrays")
             columns = self._columns.arrange(x, y, sample_weight, class_weight)
@@ -264,7 +270,7 @@ class Model:
             fit.begin()
             if batches is not None:
                 names = self._training["inputs"]
-                facts = run_batches(fit, batches, lambda batch: self._columns.arrange(_pair(batch)), names, epochs, form)
+                facts = run_batches(fit, batches, lambda batch: self._columns.arrange(_pair(batch)), names, epochs, form, prefetch)
                 facts.update(optimizer=self._training["optimizer"], loss=self._training["loss"], schedule=schedule, seed=self._place["seed"])
             else:
                 done = self._session.fit(columns, **named, seed=seed, validation=of_arrays, on_step=fit.on_step if fit.sees_steps else None, on_epoch=fit.on_epoch)

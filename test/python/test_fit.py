@@ -544,7 +544,7 @@ class Fits(package_test.Package):
             self.assertEqual(metric.result(), value)
             with self.assertRaisesRegex(ValueError, rf"{metric.name}: expected targets of the output's shape \[2, 1\], got \[2\]"):
                 metric.update(np.zeros((2, 1)), np.zeros(2))
-        for call, error, text in ((lambda: model.evaluate(x, y, metrics=["recall"]), ValueError, "metrics: expected loss, accuracy, perplexity, top_K, mae, mse or a vx.Metric, got 'recall'"),
+        for call, error, text in ((lambda: model.evaluate(x, y, metrics=["recall"]), ValueError, "metrics: expected loss, accuracy, perplexity, top_K, mae, mse, auc, f1 or a vx.Metric, got 'recall'"),
                                   (lambda: model.fit(x, y, metrics=["top_3"], verbose=0), ValueError, "metrics: 'top_3' is computed over the validation: expected validation_data"),
                                   (lambda: model.evaluate(x, y, metrics=["mse"]), ValueError, r"mse: expected targets of the output's shape \[100, 10\], got \[100\]"),
                                   (lambda: vx.TopK(0), ValueError, "TopK: expected a whole number of 1 or more, got 0"),
