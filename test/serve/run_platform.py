@@ -12,6 +12,8 @@ import tempfile
 
 from check_leaving import check_leaving
 from check_observed import check_admin_port, check_log, check_metrics, check_openapi
+from check_tls import check_tls
+from check_traces import check_traces
 from digits import ROOT
 from run_embeddings import Bench
 
@@ -21,7 +23,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--only", help="checks by their names, with commas between")
     arguments = parser.parse_args()
-    checks = {"leaving": check_leaving, "metrics": check_metrics, "log": check_log, "admin_port": check_admin_port, "openapi": check_openapi}
+    checks = {"leaving": check_leaving, "metrics": check_metrics, "log": check_log, "admin_port": check_admin_port, "openapi": check_openapi, "tls": check_tls, "traces": check_traces}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(os.path.abspath(arguments.bin), folder, ["cpu"])
         os.mkdir(bench.path("models"))

@@ -204,7 +204,8 @@ private:
   }
   std::vector<std::string> watchedFiles() const {
     std::vector<std::string> files;
-    for (const std::string &file : {configuration.file, *configuration.server.apiKeysFile})
+    const serve::Configuration::Server &server = configuration.server;
+    for (const std::string &file : {configuration.file, *server.apiKeysFile, *server.tlsCert, *server.tlsKey})
       if (!file.empty())
         files.push_back(file);
     return files;

@@ -25,6 +25,8 @@ void Batcher::submit(std::shared_ptr<BatchJob> job) {
   // Nothing is going on: there is nobody to wait for.
   const bool isIdle = !isRunning && queue.empty();
   job->came = Clock::now();
+  if (job->trace)
+    job->trace->wait(job->came);
   queue.push_back({std::move(job), !isIdle});
   changed.notify_all();
 }
@@ -138,8 +140,14 @@ void Batcher::work() {
     isRunning = true;
     guard.unlock();
     const Clock::time_point began = Clock::now();
+    size_t rows = 0;
     for (const std::shared_ptr<BatchJob> &job : batch)
+      rows += job->rows;
+    for (const std::shared_ptr<BatchJob> &job : batch) {
       runner->waited(began - job->came);
+      if (job->trace)
+        job->trace->begin(began, rows, runner->device());
+    }
     runBatch(batch);
     batch.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();

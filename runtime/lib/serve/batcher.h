@@ -3,6 +3,7 @@
 #define VX_SERVE_BATCHER_H
 
 #include "service_error.h"
+#include "trace.h"
 
 #include <atomic>
 #include <chrono>
@@ -31,10 +32,16 @@ public:
   // Jobs of one key may be in a batch together. Empty: it runs alone.
   std::string key;
   Clock::time_point deadline = Clock::time_point::max();
-  Clock::time_point came; // into the queue
+  Clock::time_point came;              // into the queue
+  std::shared_ptr<RequestTrace> trace; // null: none
 
   // True for the first one who ends it.
-  bool claim() { return !isOver.exchange(true); }
+  bool claim() {
+    const bool isFirst = !isOver.exchange(true);
+    if (isFirst && trace)
+      trace->end(Clock::now());
+    return isFirst;
+  }
   bool isDone() const { return isOver; }
   void fail(const ServiceError &error) {
     if (claim())
@@ -57,6 +64,8 @@ public:
   virtual void run(std::span<const std::shared_ptr<BatchJob>> jobs) = 0;
   // Called before a job runs, with its time in the queue.
   virtual void waited(Clock::duration) {}
+  // Where it runs, "cpu:0".
+  virtual std::string device() const { return ""; }
 };
 
 struct BatchLimits {

@@ -108,6 +108,8 @@ struct Configuration {
     Setting<uint64_t> threads = {256};
     Setting<std::string> log = {"info"}, logFormat = {"text"};
     Setting<bool> accessLog = {true};
+    Setting<std::string> traceUrl; // empty: no traces
+    Setting<uint64_t> traceOneIn = {100};
 
     bool hasAdminPort() const { return *adminPort != 0; }
   } server;

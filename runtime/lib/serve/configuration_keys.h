@@ -22,6 +22,7 @@ enum class ValueForm : uint8_t {
   host,    // a name or an address
   names,   // a list of names
   origins, // a list of origins of web pages, or '*'
+  url,     // of a server of HTTP, or empty
   name     // of a model
 };
 

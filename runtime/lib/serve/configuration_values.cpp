@@ -1,5 +1,7 @@
 #include "configuration_values.h"
 
+#include "http_url.h"
+
 #include "vx/base/byte_count.h"
 #include "vx/base/names.h"
 
@@ -178,6 +180,10 @@ std::string set(const KeyFacts &key, Setting<std::string> &setting, const Given 
   case ValueForm::host:
     if (!isHost(*text))
       return instead("a host's name or address", given);
+    break;
+  case ValueForm::url:
+    if (!text->empty() && !parseHttpUrl(*text))
+      return instead("a URL, e.g. 'http://localhost:4318/v1/traces'", given);
     break;
   case ValueForm::name:
     if (!isNamed(*text))

@@ -51,6 +51,7 @@ public:
   EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixedRows, Metrics &metrics, std::string model);
   void run(std::span<const std::shared_ptr<BatchJob>> jobs) override;
   void waited(Clock::duration time) override { metrics.countWait(model, time); }
+  std::string device() const override { return source.deviceName(); }
 
 private:
   Matrix call(std::span<const Tokens *const> texts, const RunOptions &options);

@@ -4,6 +4,7 @@
 
 #include "http_message.h"
 #include "service_error.h"
+#include "trace.h"
 
 #include <memory>
 #include <mutex>
@@ -22,7 +23,8 @@ struct Caller {
 // of the thread that works on the request.
 struct RequestNotes {
   Caller caller;
-  std::vector<std::pair<std::string, std::string>> headers; // of rates, for the answer
+  std::vector<std::pair<std::string, std::string>> headers; // of rates and of its trace, for the answer
+  std::shared_ptr<RequestTrace> trace;                      // null: the server has no traces
 
   void setModel(std::string name) {
     std::lock_guard guard(lock);

@@ -28,6 +28,40 @@ std::string plainAddress(const tcp::endpoint &endpoint) {
   return address.to_string();
 }
 
+using TlsContext = asio::ssl::context;
+
+std::shared_ptr<TlsContext> readTls(const TlsFiles &files) {
+  auto tls = std::make_shared<TlsContext>(TlsContext::tls_server);
+  boost::system::error_code error;
+  tls->set_options(TlsContext::default_workarounds | TlsContext::no_sslv2 | TlsContext::no_sslv3 |
+                   TlsContext::no_tlsv1 | TlsContext::no_tlsv1_1);
+  // Else a key with a password would have one asked for at the terminal.
+  tls->set_password_callback([](size_t, TlsContext::password_purpose) { return std::string(); });
+  // What OpenSSL says of files that it cannot read is no word of them.
+  const auto refuse = [](const std::string &what, const std::string &path, const std::string &reason) {
+    FileError unreadable;
+    const int descriptor = openRegularFile(path, unreadable);
+    if (descriptor >= 0)
+      ::close(descriptor);
+    return Error(Error::Kind::data,
+                 fmt::format("{} '{}': {}", what, path, descriptor >= 0 ? "want PEM: " + reason : unreadable.text));
+  };
+  tls->use_certificate_chain_file(files.certificate, error);
+  if (error)
+    throw refuse("certificate", files.certificate, error.message());
+  tls->use_private_key_file(files.key, TlsContext::pem, error);
+  const auto code = static_cast<unsigned long>(error.value());
+  const bool isOther = error && ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH;
+  // OpenSSL takes a key of another kind than the certificate's, and has it without a certificate.
+  if (isOther || (!error && ::SSL_CTX_check_private_key(tls->native_handle()) != 1))
+    throw Error(Error::Kind::data,
+                fmt::format("certificate '{}': expected its own key, got the key of another one in '{}'",
+                            files.certificate, files.key));
+  if (error)
+    throw refuse(fmt::format("of the certificate '{}' the key", files.certificate), files.key, error.message());
+  return tls;
+}
+
 class AsioHttpServer final : public HttpServer {
 public:
   AsioHttpServer(const HttpLimits &limits, const TlsFiles &files)
@@ -35,7 +69,7 @@ public:
         state(std::make_shared<ServerState>(limits)) {
     state->context = context;
     if (!files.certificate.empty())
-      readTls(files);
+      tls = readTls(files);
   }
   ~AsioHttpServer() override { stop(); }
 
@@ -97,6 +131,12 @@ public:
     state->counts.setLimits(limits.connections, limits.connectionsPerAddress);
   }
 
+  void setTls(const TlsFiles &files) override {
+    std::shared_ptr<TlsContext> next = readTls(files);
+    std::lock_guard guard(tlsLock);
+    tls.swap(next);
+  }
+
   Load load() const override {
     return {state->counts.size(), state->requests, state->bytes.all(), state->refusedConnections};
   }
@@ -130,29 +170,6 @@ public:
   }
 
 private:
-  void readTls(const TlsFiles &files) {
-    using Context = asio::ssl::context;
-    tls.emplace(Context::tls_server);
-    boost::system::error_code error;
-    tls->set_options(Context::default_workarounds | Context::no_sslv2 | Context::no_sslv3 | Context::no_tlsv1 |
-                     Context::no_tlsv1_1);
-    // What OpenSSL says of files that it cannot read is no word of them.
-    const auto refuse = [](const std::string &what, const std::string &path, const std::string &reason) {
-      FileError unreadable;
-      const int descriptor = openRegularFile(path, unreadable);
-      if (descriptor >= 0)
-        ::close(descriptor);
-      return Error(Error::Kind::data,
-                   fmt::format("{} '{}': {}", what, path, descriptor >= 0 ? "want PEM: " + reason : unreadable.text));
-    };
-    tls->use_certificate_chain_file(files.certificate, error);
-    if (error)
-      throw refuse("certificate", files.certificate, error.message());
-    tls->use_private_key_file(files.key, Context::pem, error);
-    if (error)
-      throw refuse(fmt::format("of the certificate '{}' the key", files.certificate), files.key, error.message());
-  }
-
   void run() {
     for (;;) {
       try {
@@ -183,6 +200,11 @@ private:
         });
   }
 
+  std::shared_ptr<TlsContext> currentTls() const {
+    std::lock_guard guard(tlsLock);
+    return tls;
+  }
+
   void acceptLater(const Listener &listener) {
     if (!listener.acceptor->is_open())
       return;
@@ -196,17 +218,18 @@ private:
     if (error)
       return;
     const std::string address = plainAddress(endpoint);
+    const std::shared_ptr<TlsContext> secure = currentTls();
     if (!state->counts.add(networkOf(address))) {
       ++state->refusedConnections;
       static constexpr std::string_view full =
           "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
       // As far as it goes without waiting; nobody may hold a thread here.
-      if (!tls)
+      if (!secure)
         (void)::send(socket.native_handle(), full.data(), full.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       return;
     }
-    if (tls)
-      begin(std::make_shared<HttpSession<TlsStream>>(TlsStream(std::move(socket), *tls), address, isAdmin, state));
+    if (secure)
+      begin(std::make_shared<HttpSession<TlsStream>>(TlsStream(std::move(socket), *secure), address, isAdmin, state));
     else
       begin(std::make_shared<HttpSession<tcp::socket>>(std::move(socket), address, isAdmin, state));
   }
@@ -236,7 +259,8 @@ private:
 
   const std::shared_ptr<asio::io_context> context;
   const std::shared_ptr<ServerState> state;
-  std::optional<asio::ssl::context> tls;
+  mutable std::mutex tlsLock;
+  std::shared_ptr<TlsContext> tls; // of connections that begin; null: none
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   std::vector<Listener> listeners;
   uint16_t boundPort = 0, boundAdminPort = 0;
@@ -247,6 +271,8 @@ private:
 };
 
 } // namespace
+
+void checkTls(const TlsFiles &files) { (void)readTls(files); }
 
 std::unique_ptr<HttpServer> makeHttpServer(const HttpLimits &limits, const TlsFiles &tls) {
   return std::make_unique<AsioHttpServer>(limits, tls);

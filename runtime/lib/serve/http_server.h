@@ -86,6 +86,9 @@ public:
   virtual void start(HttpHandler &handler) = 0;
   // For requests and connections that begin from now on; the number of threads stays.
   virtual void setLimits(const HttpLimits &limits) = 0;
+  // For connections that begin from now on, of a server that has TLS. Throws Error::data for files that are wrong;
+  // those that were there before stay.
+  virtual void setTls(const TlsFiles &files) = 0;
   virtual Load load() const = 0;
   // Answers as before, and each answer ends its connection, so that clients look for another server.
   virtual void leave() = 0;
@@ -96,6 +99,9 @@ public:
   // Ends every connection at once, and the threads.
   virtual void stop() = 0;
 };
+
+// Throws Error::data for files that no server can use: unreadable, no PEM, or a key of another certificate.
+void checkTls(const TlsFiles &files);
 
 std::unique_ptr<HttpServer> makeHttpServer(const HttpLimits &limits, const TlsFiles &tls = {});
 

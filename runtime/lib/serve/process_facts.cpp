@@ -1,5 +1,7 @@
 #include "process_facts.h"
 
+#include "vx/runtime/vx.h"
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -8,6 +10,12 @@
 #include <fstream>
 
 namespace vx::serve {
+
+std::string_view versionNumber() {
+  std::string_view text = vx_version();
+  text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+  return text.substr(0, text.find(' '));
+}
 
 uint64_t memoryOfProcess() {
   uint64_t most = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

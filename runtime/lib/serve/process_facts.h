@@ -10,6 +10,9 @@ namespace vx::serve {
 // is left out.
 std::vector<Metrics::Gauge> processGauges();
 
+// "0.2.0" of "vx 0.2.0 (module abi 3.3)".
+std::string_view versionNumber();
+
 // The most memory that the machine and the control groups that this process is in let it have.
 uint64_t memoryOfProcess();
 

@@ -25,6 +25,19 @@ std::vector<std::string_view> segmentsOf(std::string_view path) {
 
 bool isKservePath(std::string_view path) { return path == "/v2" || path.starts_with("/v2/"); }
 
+// The trace that a request continues, or a new one. Two parents are as good as none.
+std::shared_ptr<RequestTrace> traceOf(const HttpRequest &head, uint64_t oneIn) {
+  constexpr size_t mostState = 512;
+  const std::string *given = head.header("traceparent");
+  const std::optional<TraceParent> parent =
+      given && head.headerCount("traceparent") == 1 ? parseTraceParent(*given) : std::nullopt;
+  std::string state;
+  for (const auto &[name, value] : head.headers)
+    if (parent && name == "tracestate" && !value.empty())
+      state += (state.empty() ? "" : ",") + value;
+  return std::make_shared<RequestTrace>(parent, state.size() <= mostState ? state : "", oneIn);
+}
+
 // "localhost" of "localhost:8080", "::1" of "[::1]:8080".
 std::string_view hostName(std::string_view host) {
   if (host.starts_with('['))
@@ -88,6 +101,16 @@ void Service::setOptions(const ServiceOptions &other) {
 void Service::setGatekeeper(std::shared_ptr<Gatekeeper> other) {
   std::lock_guard guard(lock);
   gate = std::move(other);
+}
+
+std::shared_ptr<TraceExporter> Service::traces() const {
+  std::lock_guard guard(lock);
+  return exporter;
+}
+
+void Service::setTraces(std::shared_ptr<TraceExporter> other) {
+  std::lock_guard guard(lock);
+  exporter.swap(other);
 }
 
 void Service::setConfigurationState(const std::string &text) {
@@ -155,11 +178,11 @@ void Service::addHeaders(const HttpRequest &request, HttpResponse &response) con
     if (known == *origin || known == "*") {
       response.headers.emplace_back("Access-Control-Allow-Origin", known);
       response.headers.emplace_back("Vary", "Origin");
-      response.headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, Retry-After");
+      response.headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, Retry-After, traceparent");
       if (request.method == "OPTIONS") {
         response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
         response.headers.emplace_back("Access-Control-Allow-Headers",
-                                      "Authorization, Content-Type, x-api-key, x-request-id");
+                                      "Authorization, Content-Type, x-api-key, x-request-id, traceparent, tracestate");
         response.headers.emplace_back("Access-Control-Max-Age", "600");
       }
       return;
@@ -168,6 +191,10 @@ void Service::addHeaders(const HttpRequest &request, HttpResponse &response) con
 
 void Service::admit(HttpRequest &head) {
   head.notes = std::make_shared<RequestNotes>();
+  if (traces()) {
+    head.notes->trace = traceOf(head, options()->traceOneIn);
+    head.notes->headers.emplace_back("traceparent", head.notes->trace->header());
+  }
   checkBrowser(head);
   std::vector<std::string> arguments;
   std::vector<std::string_view> methods;
@@ -272,9 +299,65 @@ HttpResponse Service::refuse(const HttpRequest &request, const ServiceError &err
   return response;
 }
 
+std::vector<Span> Service::spansOf(const HttpRequest &request, unsigned status, std::chrono::nanoseconds took) const {
+  const RequestTrace &trace = *request.notes->trace;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const Clock::time_point nowSteady = Clock::now();
+  const auto timeOf = [&](std::chrono::nanoseconds before) {
+    return static_cast<uint64_t>((std::chrono::duration_cast<std::chrono::nanoseconds>(now) - before).count());
+  };
+  std::vector<std::string> arguments;
+  std::vector<std::string_view> methods;
+  const Route *route = findRoute(request, arguments, methods);
+  const std::string model = request.notes->modelName();
+  Span whole = {.trace = trace.trace,
+                .id = trace.span,
+                .parent = trace.parent,
+                .state = trace.state,
+                .name = route ? fmt::format("{} {}", request.method, route->pattern) : request.method,
+                .kind = Span::Kind::server,
+                .began = timeOf(took),
+                .ended = timeOf({}),
+                .attributes = {{"http.request.method", request.method},
+                               {"url.path", request.path},
+                               {"url.scheme", request.isSecure ? "https" : "http"},
+                               {"http.response.status_code", static_cast<int64_t>(status)},
+                               {"client.address", request.address},
+                               {"vx.request_id", request.id}},
+                .isError = status >= 500};
+  if (route)
+    whole.attributes.emplace_back("http.route", std::string(route->pattern));
+  if (!model.empty())
+    whole.attributes.emplace_back("vx.model", model);
+  std::vector<Span> spans = {std::move(whole)};
+  const RequestTrace::Times times = trace.times();
+  const auto add = [&](const char *name, Clock::time_point began, Clock::time_point ended,
+                       std::vector<Span::Attribute> attributes) {
+    spans.push_back({.trace = trace.trace,
+                     .id = makeSpanId(),
+                     .parent = trace.span,
+                     .state = trace.state,
+                     .name = name,
+                     .began = timeOf(nowSteady - began),
+                     .ended = timeOf(nowSteady - ended),
+                     .attributes = std::move(attributes)});
+  };
+  constexpr Clock::time_point never;
+  const Clock::time_point ended = times.ended == never ? nowSteady : times.ended;
+  if (times.came != never)
+    add("queue", times.came, times.began == never ? ended : times.began, {});
+  if (times.began != never)
+    add("run", times.began, std::max(times.began, ended),
+        {{"vx.batch_rows", static_cast<int64_t>(times.batchRows)}, {"vx.device", times.device}});
+  return spans;
+}
+
 void Service::finished(const HttpRequest &request, unsigned status, std::chrono::nanoseconds took) {
   const std::string model = request.notes ? request.notes->modelName() : "";
   metrics.countRequest(model, status, took);
+  if (request.notes && request.notes->trace && request.notes->trace->isSampled)
+    if (const std::shared_ptr<TraceExporter> collector = traces())
+      collector->add(spansOf(request, status, took));
   if (log)
     log({request.address, request.method, printableLine(request.path), request.notes ? request.notes->caller.name : "",
          model, request.id, status, std::chrono::duration<double, std::milli>(took).count()});
@@ -331,6 +414,8 @@ void Service::replyFailure(HttpExchange &exchange, const std::string &model, con
 void Service::submit(const RouteRequest &request, const std::shared_ptr<BatchJob> &job,
                      const std::shared_ptr<Batcher> &batcher) {
   job->deadline = deadlineOf(request.http());
+  if (request.notes().trace && request.notes().trace->isSampled)
+    job->trace = request.notes().trace;
   batcher->submit(job);
   deadlines.watch(job, batcher);
   request.exchange->whenGone([weakJob = std::weak_ptr(job), weakBatcher = std::weak_ptr(batcher)] {

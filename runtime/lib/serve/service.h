@@ -7,6 +7,7 @@
 #include "http_server.h"
 #include "model_table.h"
 #include "running_requests.h"
+#include "trace_exporter.h"
 #include "worker_pool.h"
 
 #include <nlohmann/json.hpp>
@@ -22,7 +23,8 @@ struct ServiceOptions {
   std::string commit = {};          // that the server was built from; empty: not known
   std::vector<std::string> origins; // of pages that may ask, "https://a.example"; "*": all
   std::chrono::milliseconds timeout{600'000};
-  bool metricsOpen = false; // to those without a key
+  uint64_t traceOneIn = 100; // of requests without a traceparent
+  bool metricsOpen = false;  // to those without a key
   size_t workers = 2;
 };
 
@@ -64,6 +66,8 @@ public:
   // "", or the first error of a configuration that was refused.
   void setConfigurationState(const std::string &refusal);
   void setGatekeeper(std::shared_ptr<Gatekeeper> other);
+  // Null: requests are not traced.
+  void setTraces(std::shared_ptr<TraceExporter> other);
   // But for the number of workers.
   void setOptions(const ServiceOptions &other);
   // Called for each request that is over, by threads of the server's.
@@ -88,6 +92,9 @@ private:
   void replyJson(const RouteRequest &request, std::string body, unsigned status = 200) const;
   std::shared_ptr<Gatekeeper> gatekeeper() const;
   std::shared_ptr<const ServiceOptions> options() const;
+  std::shared_ptr<TraceExporter> traces() const;
+  // The spans of a request that is over.
+  std::vector<Span> spansOf(const HttpRequest &request, unsigned status, std::chrono::nanoseconds took) const;
   std::shared_ptr<ServedModel> findModel(const RouteRequest &request, std::string_view name) const;
   // When a request is to be done: what the server allows, or less where the client asks for that.
   Clock::time_point deadlineOf(const HttpRequest &request) const;
@@ -231,6 +238,7 @@ private:
   mutable std::mutex lock;
   std::shared_ptr<const ServiceOptions> current;
   std::shared_ptr<Gatekeeper> gate;
+  std::shared_ptr<TraceExporter> exporter;
   std::string refusal; // of a configuration
   RunningRequests running;
   DeadlineClock deadlines;

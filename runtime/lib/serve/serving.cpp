@@ -3,6 +3,12 @@
 #include "configuration_values.h"
 #include "failure.h"
 #include "key_gatekeeper.h"
+#include "process_facts.h"
+
+#include "vx/base/printable.h"
+#include "vx/serve/error.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -30,9 +36,44 @@ ServiceOptions serviceOptions(const Configuration &configuration) {
   options.hasAdminPort = configuration.server.hasAdminPort();
   options.origins = *configuration.server.cors;
   options.timeout = std::chrono::seconds(*configuration.server.timeoutS);
+  options.traceOneIn = *configuration.server.traceOneIn;
   options.metricsOpen = *configuration.server.metricsOpen;
   options.workers = std::min<size_t>(*configuration.server.threads, std::max(2u, std::thread::hardware_concurrency()));
   return options;
+}
+
+TlsFiles tlsFiles(const Configuration &configuration) {
+  return {*configuration.server.tlsCert, *configuration.server.tlsKey};
+}
+
+// Says what is wrong with the files of a configuration that has TLS.
+void checkTlsOf(const Configuration &configuration, std::vector<ConfigurationMessage> &messages) {
+  if (configuration.server.tlsCert->empty())
+    return;
+  try {
+    checkTls(tlsFiles(configuration));
+  } catch (const Error &error) {
+    messages.push_back({ConfigurationMessage::Kind::error, configuration.server.tlsCert.origin, error.what()});
+  }
+}
+
+std::shared_ptr<TraceExporter> makeExporter(const Configuration &configuration, const TraceExporter::Warn &warn) {
+  if (configuration.server.traceUrl->empty())
+    return nullptr;
+  std::optional<HttpUrl> url = parseHttpUrl(*configuration.server.traceUrl);
+  if (url && url->target == "/")
+    url->target = "/v1/traces";
+  char name[256] = {};
+  (void)::gethostname(name, sizeof(name) - 1);
+  return url ? std::make_shared<TraceExporter>(*url,
+                                               std::vector<Span::Attribute>{
+                                                   {"service.name", "vx-serve"},
+                                                   {"service.version", std::string(versionNumber())},
+                                                   {"host.name", printableLine(name)},
+                                                   {"process.pid", static_cast<int64_t>(::getpid())},
+                                               },
+                                               warn)
+             : nullptr;
 }
 
 ModelSettings modelSettings(const RegisteredModel &model, const Configuration &configuration) {
@@ -74,13 +115,14 @@ Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told t
     if (message.kind == ConfigurationMessage::Kind::error)
       throw Error(Error::Kind::data, message.line());
   addModels(configuration);
-  server = makeHttpServer(httpLimits(configuration), {*configuration.server.tlsCert, *configuration.server.tlsKey});
+  server = makeHttpServer(httpLimits(configuration), tlsFiles(configuration));
   ServiceOptions options = serviceOptions(configuration);
   options.commit = told.commit;
   service =
       std::make_unique<Service>(options, table, makeGatekeeper(known), metrics, [this] { return server->load(); });
   service->log = told.access;
   service->warn = told.warning;
+  service->setTraces(makeExporter(configuration, told.warning));
 }
 
 // Jobs that are over reply to connections: these go last.
@@ -89,6 +131,7 @@ Serving::~Serving() { stop(); }
 std::vector<ConfigurationMessage> Serving::check(const Configuration &configuration) {
   std::vector<ConfigurationMessage> messages;
   readKeys(configuration, messages);
+  checkTlsOf(configuration, messages);
   const ModelRegistry models = ModelRegistry::read(configuration);
   for (const auto &more : {models.missing(configuration), models.warnings(configuration)})
     messages.insert(messages.end(), more.begin(), more.end());
@@ -176,11 +219,24 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
            fmt::format("others reach '{}', where the server listens until it is started again, and there "
                        "would be no keys",
                        host)});
+  checkTlsOf(next, messages);
+  const bool hasTls = !configuration.server.tlsCert->empty();
+  if (hasTls == next.server.tlsCert->empty())
+    messages.push_back({ConfigurationMessage::Kind::warning, next.server.tlsCert.origin,
+                        fmt::format("[server] 'tls_cert': the server {} TLS until it is started again",
+                                    hasTls ? "keeps its files of" : "has no")});
   const std::vector<ConfigurationMessage> warnings = models.warnings(next);
   for (const auto &more : {missing, warnings})
     messages.insert(messages.end(), more.begin(), more.end());
   if (std::any_of(messages.begin(), messages.end(), isError))
     return messages;
+  if (hasTls && !next.server.tlsCert->empty())
+    try {
+      server->setTls(tlsFiles(next));
+    } catch (const Error &error) { // they have changed meanwhile
+      messages.push_back({ConfigurationMessage::Kind::error, next.server.tlsCert.origin, error.what()});
+      return messages;
+    }
   std::vector<std::string> names;
   if (keys)
     for (const ApiKey &key : keys->all())
@@ -205,6 +261,9 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   addModels(next);
   configuration.server.drainS = next.server.drainS;
   configuration.server.drainDelayS = next.server.drainDelayS;
+  if (*configuration.server.traceUrl != *next.server.traceUrl)
+    service->setTraces(makeExporter(next, told.warning));
+  configuration.server.traceUrl = next.server.traceUrl;
   service->setConfigurationState("");
   return messages;
 }

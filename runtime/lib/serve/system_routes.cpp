@@ -8,17 +8,6 @@
 #include <map>
 
 namespace vx::serve {
-namespace {
-
-// "0.2.0" of "vx 0.2.0 (module abi 3.3)".
-std::string_view versionNumber() {
-  std::string_view text = vx_version();
-  text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
-  return text.substr(0, text.find(' '));
-}
-
-} // namespace
-
 nlohmann::ordered_json Service::describeLosses(const ModelTable::Entry &entry) {
   nlohmann::ordered_json losses = nlohmann::ordered_json::array();
   if (!entry.model)
@@ -155,6 +144,13 @@ void Service::getMetrics(const RouteRequest &request) {
       {"vx_bytes_in_flight", "Bytes of requests and answers that are held.", static_cast<double>(now.bytesInFlight)},
       {"vx_connections_refused_total", "Connections above the limits.", static_cast<double>(now.refusedConnections)}};
   gauges.insert(gauges.end(), own.begin(), own.end());
+  if (const std::shared_ptr<TraceExporter> collector = traces()) {
+    const TraceExporter::Counts counts = collector->counts();
+    gauges.push_back(
+        {"vx_trace_spans_sent_total", "Spans that the collector has taken.", static_cast<double>(counts.sent)});
+    gauges.push_back({"vx_trace_spans_dropped_total", "Spans that the collector has not taken, or that were too many.",
+                      static_cast<double>(counts.dropped)});
+  }
   gauges.push_back({"vx_build_info", "1; the version and the commit of the server are labels.", 1,
                     Metrics::labels({{"version", versionNumber()}, {"commit", options()->commit}})});
   gauges.push_back({"vx_draining", "1 where the server is going down.", isLeaving ? 1.0 : 0.0});

@@ -53,6 +53,7 @@ public:
   TensorRunner(InstanceSource &source, FunctionFacts facts, size_t fixedRows, Metrics &metrics, std::string model);
   void run(std::span<const std::shared_ptr<BatchJob>> jobs) override;
   void waited(Clock::duration time) override { metrics.countWait(model, time); }
+  std::string device() const override { return source.deviceName(); }
 
 private:
   std::vector<Value> call(std::span<const Value> inputs);
