@@ -236,7 +236,7 @@ def check_http(tree):
     """The fields of bodies in the page are those that the server reads."""
     page, folder = "docs/http-reference.md", "runtime/lib/serve"
     read = {}
-    for name in ("embedding_routes.cpp", "kserve_routes.cpp", "kserve_tensors.cpp"):
+    for name in ("embedding_routes.cpp", "kserve_routes.cpp", "kserve_tensors.cpp", "repository_routes.cpp"):
         text = tree.read(f"{folder}/{name}")
         for listed in re.findall(r"checkMembers\(document, \{(.*?)\}", text, re.S):
             read.update({field: name for field in re.findall(r'"(\w+)"', listed)})

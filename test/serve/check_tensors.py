@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import tritonclient.http
 
+from api_keys import ADMIN, USER, write_keys
 from digits import IMAGES, LABELS, ROOT, infer, infer_binary, infer_json
 from served import Server, metric
 
@@ -32,6 +33,54 @@ def check_infer(bench):
         except tritonclient.http.InferenceServerException as error:
             bench.check("tritonclient: an error", error.message() == "no model 'nix'" and error.status() == "404", error)
         client.close()
+
+
+def check_repository(bench):
+    """Models by tritonclient: listed, loaded, unloaded; and bodies that ask for more."""
+    folder, keys = bench.path("repository"), bench.path("repository-keys")
+    os.mkdir(folder)
+    for name in ("one", "two"):
+        shutil.copy(bench.path("models/digits.vxm"), f"{folder}/{name}.vxm")
+    with open(bench.path("models/digits.vxm"), "rb") as file:
+        module = file.read()
+    for name, data in (("broken", module[:5000]), ("refused", b"no module")):
+        with open(f"{folder}/{name}.vxm", "wb") as file:
+            file.write(data)
+    write_keys(keys, (ADMIN, "boss", "admin"), (USER, "app", "user"))
+    with open(bench.path("repository.toml"), "w", encoding="utf-8") as file:
+        file.write(f'[vx]\nmodel_dir = "{folder}"\n[[vx.server.model]]\nname = "two"\npreload = false\n')
+    with Server(bench, f"--config={bench.path('repository.toml')}", f"--api-keys-file={keys}", "--per-key=0", name="repository") as server:
+        admin, user = {"x-api-key": ADMIN}, {"x-api-key": USER}
+        client = tritonclient.http.InferenceServerClient(f"127.0.0.1:{server.port}")
+        index = lambda **more: {entry["name"]: (entry["version"], entry["state"], entry["reason"]) for entry in client.get_model_repository_index(headers=user, **more)}
+        server.wait_for(lambda: "LOADING" not in [state for _, state, _ in index().values()])
+        found = index()
+        bench.check_equal("models of the repository", {"one": ("1", "READY", ""), "two": ("1", "UNAVAILABLE", "unloaded")}, {name: found[name] for name in ("one", "two")})
+        bench.check("models that cannot be used have their reason", found["broken"][1] == "UNAVAILABLE" and "broken.vxm" in found["broken"][2] and found["refused"][1:] == ("UNAVAILABLE", "is no module: it does not begin with VXMODULE"), found)
+        ready = server.ask("POST", "/v2/repository/index", {"ready": True}, user)
+        bench.check_equal("those that are ready", ["one"], [entry["name"] for entry in ready[2]])
+        client.load_model("two", headers=admin)
+        bench.check("a model is loaded", client.is_model_ready("two", headers=user) and index()["two"] == ("1", "READY", "") and infer(server, IMAGES[:2], "/v2/models/two/infer", user).shape == (2, 10))
+        client.unload_model("two", headers=admin)
+        bench.check_equal("a model is unloaded", (False, ("1", "UNAVAILABLE", "unloaded")), (client.is_model_ready("two", headers=user), index()["two"]))
+        load = lambda body, headers=admin, name="two", verb="load": server.ask("POST", f"/v2/repository/models/{name}/{verb}", body, headers)
+        for what, answer, status, text in (
+            ("an admin's key is asked for", load(None, user), 403, "role 'admin'"),
+            ("a model that is not there", load(None, name="three"), 404, "three"),
+            ("a model that cannot be loaded", load(None, name="broken"), 500, "broken.vxm"),
+            ("a model that is refused", load(None, name="refused"), 404, "is no module"),
+            ("a configuration of the client", load({"parameters": {"config": "{}"}}), 400, "'parameters.config': models have the settings and files of the server, not of a request"),
+            ("a file of the client", load({"parameters": {"file:1/model.vxm": "AAAA"}}), 400, "'parameters.file:1/model.vxm': models have"),
+            ("a parameter that is none", load({"parameters": {"unload_dependents": True}}), 400, "unload_dependents"),
+            ("a member that is none", load({"parameter": {}}), 400, "parameter"),
+            ("parameters that are none", load({"parameters": []}), 400, "'parameters': want an object, got a list"),
+            ("a body that is none", load([]), 400, "want an object, got a list"),
+            ("a flag that is none", load({"parameters": {"unload_dependents": 1}}, verb="unload"), 400, "parameters.unload_dependents"),
+            ("another flag that is none", server.ask("POST", "/v2/repository/index", {"ready": "yes"}, user), 400, "ready"),
+        ):
+            bench.check(f"repository: {what}", answer[0] == status and text in answer[2]["error"], answer)
+        bench.check_equal("none of these has loaded it", "UNAVAILABLE", index()["two"][1])
+
 
 def check_plain_folder(bench):
     """A folder with nothing of texts stands for the file in it, which is compiled."""

@@ -16,7 +16,7 @@ from check_embeddings import check_deterministic, check_embeddings, check_openai
 from check_hostile import check_large_calls, check_names, check_promises
 from check_models import check_changed_models, check_failing_models, make_models
 from check_operation import check_addresses, check_cancel, check_command_line, check_descriptors, check_gone_clients, check_load, check_reload
-from check_tensors import check_batches, check_infer, check_plain_folder
+from check_tensors import check_batches, check_infer, check_plain_folder, check_repository
 from digits import ROOT
 from embedding_models import Folder
 from run_embeddings import Bench
@@ -41,6 +41,7 @@ def main():
             "promises": check_promises,
             "names": check_names,
             "plain": check_plain_folder,
+            "repository": check_repository,
             "codes": check_codes,
             "methods": check_methods,
             "reload": check_reload,

@@ -71,6 +71,9 @@ std::span<const Service::Route> Service::routes() {
       Route{"GET", "/v2/models/{}/versions/{}", Access::key, false, &Service::getKserveModel},
       Route{"GET", "/v2/models/{}/versions/{}/ready", Access::key, false, &Service::getKserveModelReady},
       Route{"POST", "/v2/models/{}/versions/{}/infer", Access::key, false, &Service::inferKserve},
+      Route{"POST", "/v2/repository/index", Access::key, false, &Service::getRepositoryIndex},
+      Route{"POST", "/v2/repository/models/{}/load", Access::admin, false, &Service::loadRepositoryModel},
+      Route{"POST", "/v2/repository/models/{}/unload", Access::admin, false, &Service::unloadRepositoryModel},
   };
   return table;
 }

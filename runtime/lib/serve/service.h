@@ -200,6 +200,24 @@ private:
   // \codes invalid_json invalid_value model_not_found queue_full internal loading device_lost deadline out_of_memory.
   void inferKserve(const RouteRequest &request);
 
+  // repository_routes.cpp
+
+  // Lists the models of the server, and those that are refused, as Triton's model repository does.
+  // \field ready boolean: models that are ready alone; false by default.
+  // \answer [{"name","version":"1","state":"READY|LOADING|UNAVAILABLE","reason"}]
+  // \codes invalid_json invalid_value.
+  void getRepositoryIndex(const RouteRequest &request);
+  // Loads a model, as `/api/v1/models/{name}/load`. Answers when it is loaded. The client cannot give a configuration
+  // or files of the model.
+  // \answer {}
+  // \codes invalid_json invalid_value model_not_found conflict internal device_lost out_of_memory.
+  void loadRepositoryModel(const RouteRequest &request);
+  // Unloads a model, as `/api/v1/models/{name}/unload`.
+  // \field parameters.unload_dependents boolean: no model depends on another one.
+  // \answer {}
+  // \codes invalid_json invalid_value model_not_found conflict.
+  void unloadRepositoryModel(const RouteRequest &request);
+
   // embedding_routes.cpp
 
   // Computes embeddings of texts.
