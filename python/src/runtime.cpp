@@ -294,21 +294,34 @@ public:
   }
 
   /// Ctrl-C cancels it, also while it waits for its turn. Python tells its main thread alone of signals, so that a run
-  /// of another thread need not look for them and stays on it.
+  /// of another thread need not look for them and stays on it. So does a run of the main thread that is expected to end
+  /// at once: of a function without loops, with the sizes of its last run, which was short, while no other thread runs
+  /// this instance.
   std::vector<vx::Value> run(const std::string &function, const std::vector<vx::Value> &inputs, bool isMain) {
     const vx_function_info &info = *find(function);
+    const Running counted(running);
     if (!isMain) {
       nb::gil_scoped_release unlocked;
       // A call of its own: threads may run one function side by side.
       return vx::Call(instance, info).run(inputs);
     }
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point began = Clock::now();
+    MainCall *main = nullptr;
     vx::Pending pending;
     {
       nb::gil_scoped_release unlocked;
-      auto call = mainCalls.find(function);
-      if (call == mainCalls.end())
-        call = mainCalls.emplace(function, vx::Call(instance, info)).first;
-      pending = call->second.submit(inputs);
+      auto found = mainCalls.find(function);
+      if (found == mainCalls.end())
+        found = mainCalls.emplace(function, MainCall{vx::Call(instance, info), {}}).first;
+      main = &found->second;
+      if (counted.isAlone && main->shortSizes == sizesOf(inputs)) {
+        std::vector<vx::Value> results = main->call.run(inputs);
+        if (Clock::now() - began > shortRun)
+          main->shortSizes.clear();
+        return results;
+      }
+      pending = main->call.submit(inputs);
     }
     const auto drop = [&pending](bool isCancelled) {
       nb::gil_scoped_release unlocked;
@@ -319,6 +332,9 @@ public:
     try {
       std::vector<vx::Value> results = waitFor(pending, info.output_count, std::nullopt);
       drop(false);
+      main->shortSizes.clear();
+      if (Clock::now() - began < shortRun && !module.module.hasLoops(info))
+        main->shortSizes = sizesOf(inputs);
       return results;
     } catch (const nb::python_error &) {
       drop(true);
@@ -341,7 +357,32 @@ public:
   vx::Instance instance;
 
 private:
-  std::map<std::string, vx::Call> mainCalls; // of the main thread, whose workers it waits for
+  struct MainCall {
+    vx::Call call;
+    std::vector<int64_t> shortSizes; // of a last run that was short; else empty
+  };
+  static constexpr std::chrono::milliseconds shortRun{5};
+  /// Counts the runs that go on.
+  struct Running {
+    explicit Running(std::atomic<int> &count) : count(count), isAlone(count++ == 0) {}
+    Running(const Running &) = delete;
+    ~Running() { --count; }
+    std::atomic<int> &count;
+    const bool isAlone;
+  };
+  /// The rank and dims of each, and a number that no rank is.
+  static std::vector<int64_t> sizesOf(const std::vector<vx::Value> &values) {
+    std::vector<int64_t> sizes = {-1};
+    for (const vx::Value &value : values) {
+      const std::span<const int64_t> dims = value.dims();
+      sizes.push_back(static_cast<int64_t>(dims.size()));
+      sizes.insert(sizes.end(), dims.begin(), dims.end());
+    }
+    return sizes;
+  }
+
+  std::map<std::string, MainCall> mainCalls; // of the main thread, whose workers it waits for
+  std::atomic<int> running = 0;
 
   const vx_function_info *find(const std::string &function) const {
     for (const vx_function_info &one : module.module.functions())

@@ -97,6 +97,32 @@ class Runs(package_test.Package):
         self.assertTrue(any(b"Gemm" in asset["bytes"] for asset in assets))  # what export_onnx completes
         self.assertEqual(self.module.assets(), [])
 
+    def test_short_runs_stay_on_their_thread(self):
+        """The kernel counts how often each thread got a processor: the thread beside it does so for each of its runs. It has those of functions with loops, for
+        Ctrl-C, and the first run of each size."""
+        def turns_of_others():
+            turns = 0
+            for task in os.listdir("/proc/self/task"):
+                if int(task) != threading.get_native_id():
+                    with open(f"/proc/self/task/{task}/schedstat", encoding="ascii") as file:
+                        turns += int(file.read().split()[2])
+            return turns
+
+        def beside(model, *arguments, runs=100):
+            before = turns_of_others()
+            for _ in range(runs):
+                model.run("main", *arguments)
+            return turns_of_others() - before
+
+        model, one, two = vx.Instance(self.module, device="cpu", threads=1), np.ones((1, 3), np.float32), np.ones((2, 3), np.float32)
+        model.run("main", one, one)
+        self.assertLess(beside(model, one, one), 10)
+        sizes = 0
+        for _ in range(50):
+            sizes += beside(model, one, one, runs=1) + beside(model, two, two, runs=1)
+        self.assertGreater(sizes, 80)
+        self.assertGreater(beside(self.spinning(), np.array(1), np.array([1, 1], np.float32)), 80)
+
     def test_estimates(self):
         module = vx.Module(self.digits)
         model = vx.Instance(module, device="cpu")

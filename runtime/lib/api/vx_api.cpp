@@ -407,6 +407,18 @@ const vx_batch_info *vx_module_batch(const vx_module *module, size_t function) {
   return found ? &*found : nullptr;
 }
 
+int vx_module_has_loops(const vx_module *module, size_t function) {
+  const Ref<Module> object = objectOf(module);
+  if (!object)
+    return 0;
+  const ModuleData &data = object->data();
+  return std::ranges::any_of(data.targets, [&](const Target &target) {
+    return std::ranges::any_of(target.entries, [&](const Entry &entry) {
+      return entry.function == function && data.programs[entry.program].hasLoops;
+    });
+  });
+}
+
 const char *vx_variable_role_name(vx_variable_role role) {
   return role >= 0 && static_cast<size_t>(role) < roles ? roleName(static_cast<Role>(role)) : "unknown";
 }

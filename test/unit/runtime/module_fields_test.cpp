@@ -472,6 +472,29 @@ TEST(ModuleFields, usersReadAssetsAndConstantsInPlace) {
   vx_module_release(module);
 }
 
+// In a block of an If, too, and of that function alone.
+TEST(ModuleFields, loopsAreShown) {
+  std::unique_ptr<ModuleBuilder> builder = soundFields();
+  const auto shown = [&](std::string_view file) {
+    const std::string path = builder->write(std::string(file));
+    vx_module *module = nullptr;
+    vx_status status = vx_module_load(path.c_str(), &module);
+    EXPECT_FALSE(status) << vx_status_message(status);
+    const int found = vx_module_has_loops(module, 0);
+    EXPECT_EQ(vx_module_has_loops(module, 1), 0);
+    vx_module_release(module);
+    return found;
+  };
+  EXPECT_EQ(shown("no_loops.vxm"), 0);
+  format::ProgramT &program = *builder->module.programs[0];
+  const uint32_t zero = program.i64_registers++;
+  program.body->instructions.push_back(instruction(Op::ConstI64, {zero}, 0));
+  program.body->instructions.push_back(ifElse(zero, block(), block()));
+  EXPECT_EQ(shown("branches.vxm"), 0);
+  program.body->instructions.push_back(ifElse(zero, block(whileLoop(zero, block())), block()));
+  EXPECT_EQ(shown("loops.vxm"), 1);
+}
+
 TEST(ModuleFields, batchIsShown) {
   std::unique_ptr<ModuleBuilder> builder = soundFields();
   format::FunctionT &function = *builder->module.functions[0];

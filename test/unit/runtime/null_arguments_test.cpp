@@ -347,6 +347,9 @@ TEST_F(NullArguments, areNamed) {
   checkQuiet("vx_module_batch", 2, [this](size_t place) {
     EXPECT_EQ(place ? vx_module_batch(module, 99) : vx_module_batch(nullptr, 0), nullptr);
   });
+  checkQuiet("vx_module_has_loops", 2, [this](size_t place) {
+    EXPECT_EQ(place ? vx_module_has_loops(module, 99) : vx_module_has_loops(nullptr, 0), 0);
+  });
   checkQuiet("vx_instance_variables", 2, [this](size_t place) {
     size_t count = 7;
     const vx_variable_info *table =
@@ -391,6 +394,7 @@ TEST_F(NullArguments, areQuietWhereReleased) {
   EXPECT_EQ(vx_module_training(released.module), nullptr);
   EXPECT_EQ(vx_module_aliases(released.module, 0, nullptr), nullptr);
   EXPECT_EQ(vx_module_batch(released.module, 0), nullptr);
+  EXPECT_EQ(vx_module_has_loops(released.module, 0), 0);
   EXPECT_EQ(vx_instance_variables(released.instance, nullptr), nullptr);
   EXPECT_EQ(vx_value_get_info(released.value).dims, nullptr);
   vx_call_cancel(released.pending);

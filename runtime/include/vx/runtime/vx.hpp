@@ -263,6 +263,10 @@ public:
   const vx_batch_info *batch(const vx_function_info &function) const {
     return vx_module_batch(object, static_cast<size_t>(&function - functions().data()));
   }
+  // Of one of `functions`: true where runs of the same sizes may take different times.
+  bool hasLoops(const vx_function_info &function) const {
+    return vx_module_has_loops(object, static_cast<size_t>(&function - functions().data())) != 0;
+  }
   std::span<const vx_variable_info> variables() const {
     size_t count = 0;
     const vx_variable_info *first = vx_module_variables(object, &count);
