@@ -1,102 +1,13 @@
 // The compiler for Python: vx.compile.
-#include "vx/compiler/vxc.h"
+#include "builder.h"
+#include "options.h"
 
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
-#include <memory>
-#include <utility>
-
-namespace nb = nanobind;
+using namespace vx::python;
 using namespace nb::literals;
 
 namespace {
-
-/// The messages of one compilation, with what they are: "error", "warning", "note".
-using Messages = std::vector<std::pair<std::string, std::string>>;
-
-void take(void *data, vxc_severity severity, const char *text) {
-  if (severity != VXC_PROGRESS)
-    static_cast<Messages *>(data)->emplace_back(severity == VXC_ERROR     ? "error"
-                                                : severity == VXC_WARNING ? "warning"
-                                                                          : "note",
-                                                text);
-}
-
-/// The options of vx-compile whose values are texts, flags and numbers, by their names in vxc_options.
-struct Options {
-  vxc_options raw = {};
-  std::vector<std::unique_ptr<std::string>> texts;
-  std::vector<std::vector<const char *>> lists;
-
-  explicit Options(const nb::dict &given) {
-    raw.struct_size = sizeof(raw);
-    const std::pair<const char *, const char *vxc_options::*> strings[] = {{"targets", &vxc_options::targets},
-                                                                           {"cache_folder", &vxc_options::cache_folder},
-                                                                           {"precision", &vxc_options::precision},
-                                                                           {"data_folder", &vxc_options::data_folder},
-                                                                           {"gradient", &vxc_options::gradient},
-                                                                           {"train", &vxc_options::train},
-                                                                           {"freeze", &vxc_options::freeze},
-                                                                           {"loss", &vxc_options::loss},
-                                                                           {"optimizer", &vxc_options::optimizer},
-                                                                           {"batch_norm", &vxc_options::batch_norm},
-                                                                           {"dropout", &vxc_options::dropout},
-                                                                           {"onnx_export", &vxc_options::onnx_export},
-                                                                           {"init", &vxc_options::init}};
-    const std::pair<const char *, uint8_t vxc_options::*> flags[] = {
-        {"strict_math", &vxc_options::strict_math},
-        {"external_weights", &vxc_options::external_weights},
-        {"keep_gradients", &vxc_options::keep_gradients},
-        {"strict", &vxc_options::strict}};
-    const std::pair<const char *, double vxc_options::*> numbers[] = {{"clip_norm", &vxc_options::clip_norm},
-                                                                      {"clip_value", &vxc_options::clip_value}};
-    const std::pair<const char *, int64_t vxc_options::*> counts[] = {{"classes", &vxc_options::classes},
-                                                                      {"memory", &vxc_options::memory},
-                                                                      {"planned_batch", &vxc_options::planned_batch}};
-    for (auto [key, value] : given) {
-      const std::string name = nb::cast<std::string>(key);
-      bool isKnown = false;
-      try {
-        for (auto [known, field] : strings)
-          if (name == known)
-            raw.*field = keep(nb::cast<std::string>(value)), isKnown = true;
-        for (auto [known, field] : flags)
-          if (name == known)
-            raw.*field = nb::cast<bool>(value), isKnown = true;
-        for (auto [known, field] : numbers)
-          if (name == known)
-            raw.*field = nb::cast<double>(value), isKnown = true;
-        for (auto [known, field] : counts)
-          if (name == known)
-            raw.*field = nb::cast<int64_t>(value), isKnown = true;
-        if (name == "threads")
-          raw.threads = nb::cast<uint32_t>(value), isKnown = true;
-        if (name == "dims" || name == "variants") {
-          std::vector<const char *> list;
-          for (const std::string &one : nb::cast<std::vector<std::string>>(value))
-            list.push_back(keep(one));
-          lists.push_back(std::move(list));
-          (name == "dims" ? raw.dims : raw.variants) = lists.back().data();
-          (name == "dims" ? raw.num_dims : raw.num_variants) = lists.back().size();
-          isKnown = true;
-        }
-      } catch (const std::bad_cast &) {
-        throw nb::type_error(
-            ("compile: option '" + name + "' does not take " + nb::cast<std::string>(nb::repr(value))).c_str());
-      }
-      if (!isKnown)
-        throw nb::type_error(("compile has no option '" + name + "'").c_str());
-    }
-  }
-  Options(const Options &) = delete;
-
-private:
-  const char *keep(const std::string &text) { return texts.emplace_back(std::make_unique<std::string>(text))->c_str(); }
-};
 
 int compile(const std::string &model, const std::string &output, const nb::dict &given, Messages &messages) {
   Options options(given);
@@ -135,6 +46,7 @@ NB_MODULE(_compiler, m) {
         return nb::make_tuple(result, messages, bytes);
       },
       "model"_a, "name"_a, "options"_a);
+  defineBuilder(m);
   m.def("version", [] { return vxc_version(); });
   m.def("targets", [] { return vxc_targets(); });
 }

@@ -396,5 +396,6 @@ def compile_bytes(model, name="model", targets=None, **options):
 
 
 from ._model import Model # which is made of all of the above
+from . import nn
 from ._torch import from_torch
 from ._torch_backend import torch_backend, torch_graphs

@@ -12,7 +12,9 @@ import onnxruntime
 import torch
 from torch import nn
 
+import nn_cases
 import vx
+import vx.nn
 
 CPU = {"device": "cpu", "targets": "cpu"}
 
@@ -50,6 +52,44 @@ class Transformer(nn.Module):
 
     def forward(self, tokens):
         return self.head(self.blocks(self.table(tokens)).mean(1))
+
+
+class Layers(unittest.TestCase):
+    """vx.nn and torch.nn: the results that test_nn.py compares with, and weights from one to the other."""
+
+    def test_goldens(self):
+        with np.load(nn_cases.GOLDENS) as goldens:
+            made = nn_cases.compute(torch)
+            self.assertEqual(set(made), set(goldens))
+            for name, value in made.items():
+                np.testing.assert_allclose(value, goldens[name], rtol=1e-3, atol=1e-5, err_msg=name)
+
+    def test_weights(self):
+        names = {"x": ("batch", 6)}
+        for theirs, ours in ((nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)), vx.nn.MLP([6, 5, 3])),):
+            x = torch.randn(4, 6)
+            model = ours.compile(names, loss="mse", optimizer=vx.SGD(0.1), weights=theirs.state_dict(), **CPU)
+            self.assertLess(difference(only(model(x)), theirs(x).detach()), 1e-6)
+            model.fit(x, torch.zeros(4, 3), epochs=3, verbose=0)
+            self.assertGreater(difference(only(model(x)), theirs(x).detach()), 1e-3)
+            theirs.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in model.get_weights().items()})
+            self.assertLess(difference(only(model(x)), theirs(x).detach()), 1e-6)
+
+    def test_files_of_torch(self):
+        module = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Linear(3, 2).to(torch.bfloat16))
+        module[0].weight.data = module[0].weight.data.transpose(2, 3)
+        with tempfile.TemporaryDirectory() as folder:
+            source, output = (os.path.join(folder, name) for name in ("model.pt", "out.safetensors"))
+            for content in (module.state_dict(), {"state_dict": module.state_dict(), "optimizer": torch.optim.AdamW(module.parameters()).state_dict()}, dict(module.state_dict(keep_vars=True))):
+                torch.save(content, source)
+                self.assertEqual(vx._convert.convert(source, output), [])
+                arrays = vx._convert.read_safetensors(output)
+                self.assertEqual(set(arrays), set(module.state_dict()))
+                for name, value in module.state_dict().items():
+                    np.testing.assert_array_equal(arrays[name], value.float().numpy() if value.is_floating_point() else value.numpy())
+            torch.save(module, source)
+            with self.assertRaisesRegex(ValueError, "got a 'torch.nn.modules.container.Sequential': save the state dict"):
+                vx._convert.convert(source, output)
 
 
 def only(results):
