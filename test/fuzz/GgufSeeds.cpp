@@ -1,5 +1,5 @@
 // Writes the seeds of the fuzzer of GGUF files: gguf_seeds FOLDER.
-#include "../common/gguf_writer.h"
+#include "../common/gguf_vocabularies.h"
 
 #include <cstdio>
 #include <fstream>
@@ -44,5 +44,12 @@ int main(int count, char **arguments) {
   write("empty.gguf", GgufWriter().bytes());
   write("keys.gguf", GgufWriter().add("a", "b").add<uint32_t>("general.alignment", GgufKind::u32, 1).bytes());
   write("tensors.gguf", GgufWriter().addTensor("a", {32}, 8, 34).addTensor("b", {1, 1, 1, 1}, 24, 1).bytes());
+  write("gpt2.gguf", vx::test::gpt2Vocabulary().bytes());
+  write("llama-bpe.gguf", vx::test::gpt2Vocabulary("llama-bpe").bytes());
+  write("falcon.gguf", vx::test::gpt2Vocabulary("falcon").bytes());
+  write("llama.gguf", vx::test::llamaVocabulary(false).bytes());
+  write("llama-bytes.gguf", vx::test::llamaVocabulary().bytes());
+  write("bert.gguf", vx::test::bertVocabulary().bytes());
+  write("t5.gguf", vx::test::t5Vocabulary().bytes());
   return 0;
 }

@@ -31,6 +31,8 @@ MEMBERS = {
     # Texts in English and Chinese: Carroll's Alice's Adventures in Wonderland, and Lu Xun's Call to Arms.
     "wordcloud": ["wordcloud-1.9.4/examples/alice.txt", "wordcloud-1.9.4/examples/wc_cn/CalltoArms.txt"],
 }
+# What they read besides, by the end of its name: all vocabularies of llama.cpp with their vectors, and its chat templates.
+ENDINGS = {"llama-cpp-python": (".gguf", ".gguf.inp", ".gguf.out", ".jinja")}
 VOCABULARIES = ("llama-cpp-python", "mistral-common", "anthropic")
 SOURCES = ("llama-cpp-python", "wordcloud")  # whose files are in the source package only
 
@@ -43,7 +45,8 @@ def fetch(package, cache):
     """The folder of the package's members, from the cache or from PyPI."""
     version, digest = PACKAGES[package]
     folder = cache / f"{package}-{version}"
-    if all((folder / pathlib.PurePath(member).name).exists() for member in MEMBERS[package]):
+    endings, whole = ENDINGS.get(package, ()), folder / "whole-1"
+    if all((folder / pathlib.PurePath(member).name).exists() for member in MEMBERS[package]) and (whole.exists() or not endings):
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
@@ -57,13 +60,24 @@ def fetch(package, cache):
         data = files[0].read_bytes()
         if hashlib.sha256(data).hexdigest() != digest:
             raise SystemExit(f"FAILED: {package} {version} has sha256 {digest}, got {hashlib.sha256(data).hexdigest()}")
-        for member in MEMBERS[package]:
-            if files[0].name.endswith(".whl"):
-                content = zipfile.ZipFile(io.BytesIO(data)).read(member)
-            else:
-                content = tarfile.open(fileobj=io.BytesIO(data)).extractfile(member).read()
-            (folder / pathlib.PurePath(member).name).write_bytes(content)
+        if files[0].name.endswith(".whl"):
+            archive = zipfile.ZipFile(io.BytesIO(data))
+            for member in MEMBERS[package]:
+                write_whole(folder / pathlib.PurePath(member).name, archive.read(member))
+        else:
+            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+                for member in archive:
+                    if member.name in MEMBERS[package] or (endings and "/models/" in member.name and member.name.endswith(endings)):
+                        write_whole(folder / pathlib.PurePath(member.name).name, archive.extractfile(member).read())
+        if endings:
+            whole.touch()
     return folder
+
+
+def write_whole(path, content):
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial.write_bytes(content)
+    partial.rename(path)
 
 
 # pip builds what it downloads of sources, to see what that wants; its own finder and downloader do not.
@@ -137,7 +151,7 @@ PRE_TOKENIZERS = {
     "gpt-2": [byte_level(True)],
     "llama-bpe": [split(LLAMA3), byte_level(False)],
     "qwen2": [split(LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")), byte_level(False)],
-    "deepseek-llm": [split(r"[\r\n]"), split(r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-Ֆ]+"),
+    "deepseek-llm": [split(r"[\r\n]"), split(r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+"),
                      split(r"\s?[!-/:-~！-／：-～‘-‟　-。]+"), split(r"\s+$"), split(r"[一-龥ࠀ-一가-퟿]+"),
                      {"type": "Digits", "individual_digits": True}, byte_level(False)],
     "falcon": [{"type": "Punctuation", "behavior": "Contiguous"}, byte_level(True), {"type": "Digits", "individual_digits": False},
@@ -183,10 +197,14 @@ def from_gguf(path, name):
     if kind == "gpt2":
         parts = PRE_TOKENIZERS[name]
         merges = [merge.split(" ") for merge in keys["tokenizer.ggml.merges"]]
+        processor = byte_level(True)
+        if keys.get("tokenizer.ggml.add_bos_token", name == "llama-bpe"):
+            first = tokens[keys["tokenizer.ggml.bos_token_id"]]
+            processor = {"type": "Sequence", "processors": [processor, template(tokens, f"{first} $A", f"{first} $A {first}:1 $B1")]}
         return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added_tokens(keys, True),
                 "normalizer": {"type": "NFC"} if name == "qwen2" else None,
                 "pre_tokenizer": parts[0] if len(parts) == 1 else {"type": "Sequence", "pretokenizers": parts},
-                "post_processor": byte_level(True), "decoder": byte_level(True, True),
+                "post_processor": processor, "decoder": byte_level(True, True),
                 "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
                           "fuse_unk": False, "byte_fallback": False, "ignore_merges": name == "llama-bpe",
                           "vocab": {t: i for i, t in enumerate(tokens)}, "merges": merges}}
@@ -247,7 +265,7 @@ def check_names(names, packages=VOCABULARIES, ending=""):
 def write_vocabularies(cache, packages=VOCABULARIES):
     """Files by name, of packages. Raises Missing."""
     files = {}
-    made = cache / "vocabularies-2"
+    made = cache / "vocabularies-4"
     made.mkdir(parents=True, exist_ok=True)
     for package in packages:
         folder = fetch(package, cache)

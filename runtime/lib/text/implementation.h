@@ -38,6 +38,8 @@ struct vx::text::Tokenizer::Implementation {
   std::vector<TokenSpace> spaces;
   void findSpaces();
 
+  // What an added token is looked for as: its content, normalised where the token is.
+  std::string patternOf(const AddedToken &token) const;
   // How a token is spelled, null where there is none.
   const std::string *spelling(int32_t id) const;
   std::string decode(std::span<const int32_t> ids, bool skipsSpecial, bool keepsBytes) const;

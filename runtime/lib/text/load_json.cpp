@@ -3,6 +3,7 @@
 #include "text/read_components.h"
 
 #include "text/characters.h"
+#include "vx/base/gguf.h"
 #include "vx/base/printable.h"
 
 #include <algorithm>
@@ -49,17 +50,6 @@ Padding readPadding(const JsonNode &node) {
   return padding;
 }
 
-/// What a token is looked for as.
-std::string patternOf(const AddedToken &token, const Implementation &all) {
-  if (!token.isNormalized || !all.normalizer)
-    return token.content;
-  WorkMemory memory;
-  AlignedText text;
-  text.assign(token.content, 0, false);
-  all.normalizer->normalize(text, memory);
-  return std::string(text.view());
-}
-
 AddedTokens readAddedTokens(const JsonNode &list, const Implementation &all) {
   std::vector<AddedToken> tokens;
   for (size_t i = 0; i < list.wantArray().size(); ++i) {
@@ -77,7 +67,7 @@ AddedTokens readAddedTokens(const JsonNode &list, const Implementation &all) {
     if (const int32_t id = all.model->find(token.content); id >= 0 && id != token.id)
       node["id"].fail("want the number that the model has for '" + token.content + "', " + std::to_string(id) +
                       ", got " + std::to_string(token.id));
-    token.pattern = patternOf(token, all);
+    token.pattern = all.patternOf(token);
     tokens.push_back(std::move(token));
   }
   return AddedTokens(std::move(tokens));
@@ -175,7 +165,15 @@ Tokenizer Tokenizer::load(const std::string &path) {
     return from_vocabulary(readFile(path));
   if (path.ends_with(".model"))
     return from_sentencepiece(readFile(path));
-  throw Error(Error::Kind::argument, "a vocabulary is a file .json, .txt or .model, got '" + printableLine(path) + "'");
+  if (path.ends_with(".gguf")) {
+    GgufModel model;
+    std::string error;
+    if (!GgufModel::open(path, model, error))
+      throw Error(Error::Kind::file, error);
+    return from_gguf(model.file());
+  }
+  throw Error(Error::Kind::argument,
+              "a vocabulary is a file .json, .txt, .model or .gguf, got '" + printableLine(path) + "'");
 }
 
 } // namespace vx::text

@@ -70,6 +70,16 @@ constexpr size_t firstLook(size_t wanted) { return 16 * wanted + 4096; }
 
 } // namespace
 
+std::string Tokenizer::Implementation::patternOf(const AddedToken &token) const {
+  if (!token.isNormalized || !normalizer)
+    return token.content;
+  WorkMemory memory;
+  AlignedText text;
+  text.assign(token.content, 0, false);
+  normalizer->normalize(text, memory);
+  return std::string(text.view());
+}
+
 void Tokenizer::Implementation::findSpaces() {
   trims = std::ranges::any_of(processors, [](const PostProcessor &one) { return one.trim.has_value(); });
   if (!trims)

@@ -222,7 +222,7 @@ TEST(Errors, nameTheComponentAndBothValues) {
   EXPECT_EQ(errorOf([&] { tokenizer.encode("a\xff"); }),
             "a text is UTF-8, got a byte 0xff at 1 where no character begins or one ends too early");
   EXPECT_EQ(errorOf([] { Tokenizer::load("words.bin"); }),
-            "a vocabulary is a file .json, .txt or .model, got 'words.bin'");
+            "a vocabulary is a file .json, .txt, .model or .gguf, got 'words.bin'");
   EXPECT_EQ(errorOf([] { Tokenizer::load("/nowhere/words.txt"); }), "cannot read '/nowhere/words.txt'");
   EXPECT_EQ(errorOf([] { Tokenizer::from_sentencepiece("\x0a\x05"); }),
             "the SentencePiece model is damaged at byte 2: want 5 bytes, got 0");

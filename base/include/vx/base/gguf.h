@@ -121,6 +121,8 @@ public:
   const std::vector<GgufKey> &keys() const { return content.keys; }
   const std::vector<GgufTensor> &tensors() const { return content.tensors; }
   uint32_t version() const { return content.version; }
+  // The whole model as if it were one file.
+  const GgufFile &file() const { return content; }
   // One path per file.
   const std::vector<std::string> &paths() const { return names; }
 

@@ -12,6 +12,10 @@
 #include <string_view>
 #include <vector>
 
+namespace vx {
+class GgufFile;
+}
+
 namespace vx::text {
 
 // An error, as one line with the expected and the given value.
@@ -91,7 +95,11 @@ public:
   static Tokenizer from_json(std::string_view tokenizer_json);
   static Tokenizer from_vocabulary(std::string_view vocab_txt, const WordPieceOptions &options = {});
   static Tokenizer from_sentencepiece(std::string_view model);
-  // From a file, by the end of its name: .json, .txt or .model.
+  // From the tables of a GGUF file, keys tokenizer.ggml.*: byte-level BPE (gpt2), SentencePiece's BPE (llama) and
+  // Unigram (t5), and WordPiece (bert). A `tokenizer.ggml.pre` whose rules are not known is an error with the known
+  // names.
+  static Tokenizer from_gguf(const GgufFile &file);
+  // From a file, by the end of its name: .json, .txt, .model or .gguf.
   static Tokenizer load(const std::string &path);
 
   // The options that the file asks for: truncation and padding where tokenizer.json has them.
