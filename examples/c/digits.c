@@ -1,9 +1,9 @@
-/* Reads handwritten digits with a trained network, in batches that all lie in the same memory.
+/* Reads handwritten digits with a trained network, in batches that share one memory.
  *
  *   digits MODULE.vxm FOLDER [DEVICE]
  *
  * FOLDER holds images.f32 (450 images of 8x8 floats from 0 to 1) and labels.u8 (450 bytes). DEVICE is auto, cpu,
- * vulkan, ...; with a name, no other device is taken instead. */
+ * vulkan, ...; with a name, no other device is used instead. */
 #include "vx/runtime/vx.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum { COUNT = 450, PIXELS = 64, CLASSES = 10, BATCH = 50, ALIGNMENT = 64 };
 
-/* Says what failed and ends the program: what it holds goes with it. */
+/* Prints the failure and ends the program, which frees all that it owns. */
 static void check(vx_status status) {
   if (!status)
     return;
@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   vx_call *call = NULL;
   check(vx_call_create(instance, vx_module_functions(module, NULL)[0].name, &call));
 
-  /* Aligned like this, a CPU reads the images and writes the scores where they are. */
+  /* With this alignment a CPU reads the images and writes the scores in place. */
   float *pixels = aligned_alloc(ALIGNMENT, BATCH * PIXELS * sizeof(float));
   float *scores = aligned_alloc(ALIGNMENT, (BATCH * CLASSES * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   if (!pixels || !scores) {

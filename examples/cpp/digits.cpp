@@ -2,8 +2,8 @@
 //
 //   digits MODULE.vxm FOLDER [DEVICE]
 //
-// FOLDER holds images.f32 (450 images of 8x8 floats from 0 to 1) and labels.u8 (450 bytes): the images that the network
-// has not seen in training. DEVICE is auto, cpu, vulkan, ...; with a name, no other device is taken instead.
+// FOLDER has images.f32 (450 images of 8x8 floats from 0 to 1) and labels.u8 (450 bytes): the images that the network
+// has not seen in training. DEVICE is auto, cpu, vulkan, ...; with a name, no other device is used instead.
 
 #include "vx/runtime/vx.hpp"
 

@@ -2,7 +2,7 @@
 //
 //   in_memory [DEVICE]
 //
-// DEVICE is cpu or vulkan. The compiler says what it does while it works, and Ctrl-C cancels it.
+// DEVICE is cpu or vulkan. The compiler reports its progress, and Ctrl-C cancels it.
 
 #include "vx/compiler/vxc.h"
 #include "vx/runtime/vx.hpp"
@@ -60,7 +60,7 @@ static int run(const std::string &device) {
   const CompiledModule compiled = compile(device);
   const std::span bytes(static_cast<const std::byte *>(vxc_module_data(compiled.get())),
                         vxc_module_size(compiled.get()));
-  // The bytes outlive what is made of them.
+  // The bytes must live as long as the module.
   vx::Module module(bytes, "halves");
   vx::InstanceOptions options;
   options.device = device;

@@ -1,5 +1,4 @@
-// Trains a module on the digits of the examples, keeps the best of what it has learnt, and goes on when it is called
-// again.
+// Trains a module on the digits of the examples and saves the best parameters. Called again, it continues.
 //
 //   vx-compile model.onnx --target=cpu,vulkan --train=auto --loss=cross_entropy --optimizer=adamw -o model.vxm
 //   training model.vxm examples/digits [DEVICE] [EPOCHS]
@@ -29,7 +28,7 @@ static std::vector<T> readNumbers(const std::string &path) {
 static int run(const std::string &module, const std::string &folder, const std::string &device, uint64_t epochs) {
   const std::vector<float> images = readNumbers<float>(folder + "/images.f32");
   const std::vector<uint8_t> digits = readNumbers<uint8_t>(folder + "/labels.u8");
-  // The module takes labels of i64, and nothing becomes another type by itself.
+  // The module expects labels of i64.
   const std::vector<int64_t> labels(digits.begin(), digits.end());
   const auto rows = static_cast<int64_t>(labels.size());
   const auto data = train::Dataset::arrays(

@@ -1,4 +1,4 @@
-// A loop written by hand: the gradients of batches, added up over two of them, looked at, and then a step by them.
+// A training loop of your own: adds up the gradients of two batches, reads them, and then makes a step.
 //
 //   by_hand [DEVICE]
 #include "vx/builder.hpp"

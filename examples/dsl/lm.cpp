@@ -1,4 +1,4 @@
-// A small language model of bytes, compiled to tinygpt.vxm for who trains it:
+// A small language model of bytes, compiled to tinygpt.vxm, which vx-train trains:
 //
 //   lm && vx-train tinygpt.vxm --data FOLDER
 #include "vx/builder.hpp"

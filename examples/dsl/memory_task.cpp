@@ -1,6 +1,6 @@
-// Trains the recurrent policy of ppo.cpp, by PPO (Schulman et al. 2017), on a task that wants memory: a signal is seen
-// in the first place of an episode, noise follows, and in the last place the action that the signal named is rewarded.
-// Who forgets the signal guesses one of four.
+// Trains the recurrent policy of ppo.cpp, by PPO (Schulman et al. 2017), on a task that needs memory. The first
+// step of an episode shows a signal, and noise follows. The last step rewards the action that the signal names. A
+// policy without memory guesses one of four actions.
 //
 //   memory_task ppo.vxm [DEVICE] [ITERATIONS] [stateless]
 //
@@ -17,10 +17,10 @@
 namespace {
 
 constexpr int64_t Envs = 64, Steps = 6, Obs = 8, Act = 4, Hid = 64;
-constexpr int Passes = 4; // over what was collected
+constexpr int Passes = 4; // over the collected episodes
 constexpr double Clip = 0.2, Rate = 3e-3, Discount = 0.95, Lambda = 0.95;
 
-/// Episodes side by side: what was seen and done in each, place by place.
+/// Episodes in parallel: the observations and actions of each step.
 struct Rollout {
   std::vector<float> observations, logProbabilities, values, rewards;
   std::vector<int64_t> actions;
@@ -44,7 +44,7 @@ public:
         for (int64_t i = 0; i < Act; ++i)
           row[i] = step == 0 ? (signals[static_cast<size_t>(env)] == i ? 1.0f : 0.0f) : noise(random) * 0.3f;
         row[Act] = step == 0;
-        row[Act + 1] = step == Steps - 1; // the one that counts
+        row[Act + 1] = step == Steps - 1; // the step with the reward
       }
       if (!hasMemory)
         std::fill(state.begin(), state.end(), 0.0f);
@@ -68,7 +68,7 @@ public:
     return rollout;
   }
 
-  /// Steps of PPO on it. Without memory each place is an episode of its own.
+  /// Steps of PPO on it. Without memory each step is an episode of its own.
   void learn(const Rollout &rollout) {
     std::vector<float> advantages(rollout.rewards.size()), returns(advantages.size());
     for (int64_t env = 0; env < Envs; ++env) {

@@ -2,7 +2,7 @@
 //
 //   python3 ../data.py . && mlp
 //
-// writes digits.vxm, digits.safetensors and digits_trained.onnx. Exit code 1: it has not learnt enough.
+// writes digits.vxm, digits.safetensors and digits_trained.onnx. Exit code 1: the accuracy is too low.
 #include "vx/builder.hpp"
 #include "vx/train.hpp"
 

@@ -9,7 +9,7 @@ vx.symbol data_dependent "nonzeros"
 vx.symbol data_dependent "i"
 vx.symbol data_dependent "kept"
 
-// The sum of all values that any call has seen.
+// The sum of the values of all calls.
 vx.variable @total : tensor<f32>
 
 func.func @main(%x: tensor<?xf32, #vx.enc<[n]>> {vx.name = "x"}, %pick: tensor<i64> {vx.name = "pick"})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes network.onnx, an untrained network for 8x8 digits: two dense layers, each behind a dropout. Weights are drawn as PyTorch's layers draw theirs:
+"""Makes network.onnx, an untrained network for 8x8 digits: two dense layers, each after a dropout. Weights are drawn as PyTorch's layers draw theirs:
 uniform up to 1 / sqrt(inputs). network.py [SEED] [FILE]; needs onnx and numpy."""
 import math
 import sys

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes text of a known entropy as .npy files for vx-train: data.py OUT makes OUT/train and OUT/test, each with ids.npy and label.npy, i64 [rows, time]:
-the symbols, and each one's successor (-100, which does not count, behind the first, which has only itself before it). A symbol is drawn from a distribution that the two before it decide (16 symbols, a Markov chain of the second
-order, its 256 distributions Dirichlet with 0.15), so no model is better than the entropy of the chain, one that sees a single symbol gets
-a good deal less, and what the rows hold beyond that cannot be learned. Prints both in nats. Needs nothing but Python."""
+the symbols, and the successor of each. The label of the first symbol is -100, which does not count, since only one symbol is known there. The
+two previous symbols decide the distribution of a symbol (16 symbols, a Markov chain of the second order, its 256 distributions Dirichlet with
+0.15). So no model has a smaller loss than the entropy of the chain, and a model that sees a single symbol has a clearly larger one. Nothing
+else in the rows can be learned. Prints both in nats. Needs nothing but Python."""
 import array
 import math
 import os
@@ -26,7 +27,7 @@ def write_npy(path, rows, values):
 
 
 def make_chain(source):
-    """[a][b][c]: how likely c is behind a and b."""
+    """[a][b][c]: the probability of c after a and b."""
     def distribution():
         weights = [source.gammavariate(CONCENTRATION, 1) for _ in range(SYMBOLS)]
         return [weight / sum(weights) for weight in weights]

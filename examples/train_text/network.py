@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes FILE, an untrained transformer for data.py's text: one block of attention to the symbols before and a dense part, each behind a layer norm, as
+"""Makes FILE, an untrained transformer for data.py's text: one block of causal attention and a dense part, each after a layer norm, as
 PyTorch's exporter writes them. Weights are drawn as GPT-2's: normal with 0.02, and 0.08 for tables. network.py FILE [SEED]; needs onnx and numpy."""
 import sys
 

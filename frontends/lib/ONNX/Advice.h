@@ -1,4 +1,4 @@
-// What the user of a model can do about a refusal of it.
+// Advice to the user about a refused model.
 #ifndef VX_FRONTEND_ONNX_ADVICE_H
 #define VX_FRONTEND_ONNX_ADVICE_H
 
@@ -8,17 +8,17 @@
 
 namespace vx::onnx {
 
-/// The kinds of advice. A refusal names one, since `throwUnsupported` takes one.
+/// The kinds of advice. Each refusal has one, since `throwUnsupported` requires it.
 enum class Advice : uint8_t {
   /// The model breaks a rule of ONNX.
   CheckModel,
-  /// The file is no model at all.
+  /// The file is not a model.
   GiveModel,
   /// The file is larger than a message of protobuf may be.
   MoveWeights,
-  /// External data is not where the model says.
+  /// External data is not at the path that the model states.
   RestoreData,
-  /// An op that vx has not, of a domain that it has or has not.
+  /// An op that vx does not have, of a known or unknown domain.
   ReplaceOp,
   /// Another version of the op, of its domain or of the format.
   ConvertVersion,
@@ -28,7 +28,7 @@ enum class Advice : uint8_t {
   FixSizes,
   /// The expressions of sizes are too long.
   SimplifySizes,
-  /// Sparse tensors, and such as are stored in pieces.
+  /// Sparse tensors, and tensors that are stored in pieces.
   StoreDense,
   /// Complex numbers.
   SplitComplex,
@@ -48,7 +48,7 @@ enum class Advice : uint8_t {
 constexpr Advice lastAdvice = Advice::SplitModel;
 
 /// One sentence without a full stop, never empty. `domain` ("ai.onnx" for the default one) and `op` are those of the
-/// node, empty where the refusal is no node's; `version` is one that is imported, 0 where none is known.
+/// node, empty if the refusal is not of a node; `version` is a version that is imported, 0 if none is known.
 std::string describeAdvice(Advice advice, llvm::StringRef domain, llvm::StringRef op, int64_t version);
 
 } // namespace vx::onnx

@@ -1,5 +1,5 @@
-// Ways through the branches of Ifs that are continued with all that depends on the If (ChooseBranches.h): a node after
-// such an If is imported once in each of its branches, and another If among these nodes is decided in each by itself.
+// Paths through the branches of continued Ifs (ChooseBranches.h). Each branch of a continued If gets a copy of the
+// nodes after it that depend on the If. Another If among these nodes is decided in each copy separately.
 #ifndef VX_FRONTEND_ONNX_BRANCHPATHS_H
 #define VX_FRONTEND_ONNX_BRANCHPATHS_H
 
@@ -10,13 +10,13 @@
 
 namespace vx::onnx {
 
-/// A branch of an If, and the branches that it is in; null is outside of all.
+/// A branch of an If, with the branches around it. Null: outside of all branches.
 struct BranchPath {
   const BranchPath *parent;
   const NodeProto *node;
   bool isThen;
 
-  /// True for the same path, and for one that goes on from `outer`.
+  /// Returns true for the same path and for an extension of `outer`.
   static bool isInside(const BranchPath *path, const BranchPath *outer) {
     for (; path && path != outer; path = path->parent)
       ;
@@ -24,7 +24,7 @@ struct BranchPath {
   }
 };
 
-/// Equal paths are one, also from one import of the model to the next.
+/// Unique storage of paths: equal paths have one address, also in repeated imports of the model.
 class BranchPaths {
 public:
   const BranchPath *enter(const BranchPath *parent, const NodeProto &node, bool isThen) {
@@ -38,8 +38,8 @@ private:
   std::map<std::tuple<const BranchPath *, const NodeProto *, bool>, std::unique_ptr<BranchPath>> known;
 };
 
-/// What is imported of an If whose branches give tensors of two ranks: one branch alone, or both, each with all that
-/// reads what it gives.
+/// The import of an If with branches that yield tensors of two ranks: one branch alone, or both, each with the nodes
+/// that depend on its results.
 enum class BranchChoice { otherwise, then, continued };
 using BranchChoices = std::map<Decider, BranchChoice>;
 

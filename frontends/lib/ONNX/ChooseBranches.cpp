@@ -13,7 +13,7 @@ Decider findUndecided(ArrayRef<ModelImporter::Failure> failures) {
       undecided = undecided ? undecided : failure.undecided;
       continue;
     }
-    // In branches that are reached whatever an undecided If takes, the failure stays.
+    // A failure stays if its branches are reached with each choice of the undecided If.
     auto mayChange = [&](const ModelImporter::Failure &other) {
       return other.undecided && BranchPath::isInside(failure.path, other.undecided.path);
     };
@@ -35,7 +35,7 @@ public:
     OwningOpRef<ModuleOp> module = search(report);
     if (!isExhausted)
       return module;
-    // What was found until then may be less than what the model can do.
+    // The report so far may lack options that the model has.
     ImportIssue issue;
     issue.kind = ImportIssue::Kind::Unsupported;
     issue.reason = "expects at most " + std::to_string(mostDecided) +
@@ -64,7 +64,7 @@ private:
       return accept(std::move(module), report, ofBoth);
     module = attempt(BranchChoice::then, ofThen);
     OwningOpRef<ModuleOp> other = attempt(BranchChoice::otherwise, ofElse);
-    if (module && other) { // but what leaves the graph has two ranks
+    if (module && other) { // but a result of the graph has two ranks
       report.issues = std::move(ofBoth.issues);
       return {};
     }
@@ -79,7 +79,7 @@ private:
     return module;
   }
 
-  /// Ifs that are tried in all ways, in all: each has up to three more imports made.
+  /// The most Ifs that are tried in all ways. Each needs up to three more imports.
   static constexpr unsigned mostDecided = 64;
 
   Import import;

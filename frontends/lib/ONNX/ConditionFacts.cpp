@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// Whether two values are the results of the same computation. Looks at no more than `budget` ops.
+/// Returns true if two values are results of the same computation. Compares at most `budget` ops.
 static bool areSame(Value lhs, Value rhs, unsigned &budget) {
   if (lhs == rhs)
     return true;
@@ -24,7 +24,7 @@ static bool areSame(Value lhs, Value rhs, unsigned &budget) {
       OperationEquivalence::IgnoreLocations);
 }
 
-/// The bool that `value` is, or the opposite of which it is.
+/// Returns the bool under negations of `value`, and whether `value` is equal to it.
 static std::pair<Value, bool> peel(Value value) {
   bool holds = true;
   while (Operation *op = value.getDefiningOp()) {

@@ -1,5 +1,4 @@
-// What is known of conditions in the branches of Ifs: another If with a condition that must be the same takes the same
-// branch.
+// Known conditions in the branches of Ifs. Another If with a condition that must be equal takes the same branch.
 #ifndef VX_FRONTEND_ONNX_CONDITIONFACTS_H
 #define VX_FRONTEND_ONNX_CONDITIONFACTS_H
 
@@ -11,9 +10,10 @@ namespace vx::onnx {
 
 class ConditionFacts {
 public:
-  /// `condition`, a bool of rank 0, holds or does not.
+  /// Records that `condition`, a bool of rank 0, holds or does not hold.
   void add(mlir::Value condition, bool holds);
-  /// What a condition is known to be: one that is computed as another one that is known, or is the opposite of it.
+  /// Returns the known value of a condition: it has the same computation as a recorded one, or is its negation. Nullopt
+  /// otherwise.
   std::optional<bool> find(mlir::Value condition) const;
 
   size_t mark() const { return facts.size(); }

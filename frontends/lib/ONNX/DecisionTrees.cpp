@@ -72,7 +72,7 @@ private:
   Value emitTable(ArrayRef<APFloat> values) {
     return n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({int64_t(values.size())}, elementType), values));
   }
-  /// The table of the nodes with the same for each leaf behind it.
+  /// The table of the nodes, followed by the same value for each leaf.
   template <typename T>
   Value emitPlaces(ArrayRef<T> values, const T &ofLeaves) {
     SmallVector<T> all(values);
@@ -84,7 +84,7 @@ private:
     llvm::append_range(all, llvm::seq<int64_t>(trees.getNodes(), trees.getNodes() + trees.leaves));
     return emitTable(ArrayRef<int64_t>(all));
   }
-  /// What a table has for each of `at`. The walk stays inside of the tables.
+  /// Looks up each of `at` in a table. The indices stay inside of the tables.
   Value look(Value table, Value at) { return n.emit<GatherOp>(table, at, 0, IntegerAttr(), /*in_range=*/true); }
 
   /// The leaf of each row and tree.
@@ -114,7 +114,7 @@ private:
     return n.emit<SubOp>(n.finish(state)->getResult(0), nodes);
   }
 
-  /// Whether the way from nodes `at` goes on by the true branch.
+  /// Returns whether nodes `at` take the true branch.
   Value isTrue(Value at, Value feature, Value split) {
     Type i64 = n.builder.getI64Type();
     RankedTensorType placesType = makeTensorType(places, i64);
@@ -174,7 +174,8 @@ private:
     return n.reduce(ReduceKind::or_, isMember, 2);
   }
 
-  /// What the leaves at [rows, trees] say, by tables in which each leaf has a row of the most votes that one has.
+  /// Aggregates the votes of the leaves at [rows, trees]. In the tables each leaf has a row with as many votes as the
+  /// leaf with the most.
   TreeScores aggregate(Value leaves, TreeAggregate how, double unspoken) {
     SmallVector<int64_t> votes(trees.leaves, 0);
     for (int64_t leaf : trees.votingLeaves)
@@ -206,7 +207,7 @@ private:
     Value target = spread(lookUp(emitTable(ArrayRef<int64_t>(targets))));
     Value isOwn = n.emit<CompareOp>(ComparePredicate::eq, target,
                                     n.emitAs<IotaOp>(makeTensorType(pairs, n.builder.getI32Type()), 1));
-    // What no leaf speaks of has, until then, the score that any other takes the place of.
+    // A target without votes has the identity of the aggregation as its score at first.
     bool isSum = how == TreeAggregate::average || how == TreeAggregate::sum;
     APFloat greatest = APFloat::getLargest(none.getSemantics(), how == TreeAggregate::max);
     Value spoken = spread(weight), other = n.splatLike(isSum ? 0 : greatest.convertToDouble(), spoken);

@@ -1,5 +1,5 @@
-// Ensembles of decision trees. Each row walks down all trees at once, a loop's round for each level, in tables of the
-// nodes; a leaf leads to itself.
+// Ensembles of decision trees. A loop with one iteration for each level moves each row down all trees at once, by
+// tables of the nodes. A leaf is its own successor.
 #ifndef VX_FRONTEND_ONNX_DECISIONTREES_H
 #define VX_FRONTEND_ONNX_DECISIONTREES_H
 
@@ -7,24 +7,24 @@
 
 namespace vx::onnx {
 
-/// How a node compares a feature with its threshold; `member` looks for the feature in a set.
+/// The comparison of a feature with a node's threshold; `member` tests whether the feature is in a set.
 enum class BranchMode { leq, lt, gte, gt, eq, neq, member };
 enum class TreeAggregate { average, sum, min, max };
 
 struct DecisionTrees {
-  /// The nodes that compare. A place below their number is such a node, and that number + l is leaf l.
+  /// The inner nodes. An index below their number is an inner node, and that number + l is leaf l.
   llvm::SmallVector<BranchMode> modes;
   llvm::SmallVector<int64_t> features, whenTrue, whenFalse;
-  llvm::SmallVector<int64_t> missing; // 1 where NaN goes on by the true branch
+  llvm::SmallVector<int64_t> missing; // 1 if NaN takes the true branch
   llvm::SmallVector<llvm::APFloat> splits;
   int64_t leaves = 0;
-  /// The place where each tree begins.
+  /// The index of the root of each tree.
   llvm::SmallVector<int64_t> roots;
   /// The elements of all sets, and the node of each.
   llvm::SmallVector<llvm::APFloat> members;
   llvm::SmallVector<int64_t> owners;
 
-  // What leaves say: a weight for a target each.
+  // The weights of leaves, each for one target.
   int64_t targets = 0;
   llvm::SmallVector<int64_t> votingLeaves, votedTargets;
   llvm::SmallVector<llvm::APFloat> weights;
@@ -32,17 +32,17 @@ struct DecisionTrees {
   int64_t getNodes() const { return static_cast<int64_t>(modes.size()); }
 };
 
-/// Of each row and target the score that the leaves give it, and whether one did.
+/// The score of each row and target, and whether a leaf has a weight for it.
 struct TreeScores {
   mlir::Value scores;   // [rows, targets], sums of narrow floats as f32
-  mlir::Value areGiven; // null where all are
+  mlir::Value areGiven; // null if all are
 };
 
-/// The scores of rows of floats, which are of the type of thresholds and weights. A target that no leaf speaks of has
-/// `unspoken`, or for a sum 0. Throws for nodes that lead to themselves.
+/// Computes the scores of rows of floats, which have the type of thresholds and weights. A target without a weight in
+/// the leaves has the score `unspoken`, or 0 for a sum. Throws for nodes in a cycle.
 TreeScores scoreByTrees(NodeImporter &n, mlir::Value rows, DecisionTrees trees, TreeAggregate how, double unspoken);
 
-/// A list of integers that a node must have.
+/// Reads a required list of integers of a node.
 llvm::SmallVector<int64_t> readList(NodeImporter &n, llvm::StringRef name);
 
 } // namespace vx::onnx

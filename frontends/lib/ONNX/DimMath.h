@@ -1,5 +1,5 @@
-// Arithmetic on dimension expressions that a hostile model cannot blow up: each function throws an ImportError when its
-// result would hold more terms than any real model's.
+// Arithmetic on dimension expressions with a limit on their size, against hostile models: each function throws an
+// ImportError if its result has more terms than any real model needs.
 #ifndef VX_FRONTEND_ONNX_DIMMATH_H
 #define VX_FRONTEND_ONNX_DIMMATH_H
 
@@ -11,7 +11,7 @@ namespace vx::onnx {
 using Dims = llvm::SmallVector<DimAttr, 6>;
 
 constexpr int64_t maxRank = 32;
-/// Elements of one tensor; keeps every size in bytes and every stride far from the limits of 64 bits.
+/// The most elements of one tensor. So all sizes in bytes and strides are far below the limits of 64 bits.
 constexpr int64_t maxElements = int64_t(1) << 48;
 
 DimAttr addDims(DimAttr lhs, DimAttr rhs);
@@ -24,20 +24,20 @@ DimAttr maxDims(DimAttr lhs, DimAttr rhs);
 DimAttr minDims(DimAttr lhs, DimAttr rhs);
 DimAttr productOf(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> dims);
 
-/// The terms of an expression, of which no more than `limit` + 1 are counted.
+/// Counts the terms of an expression, up to `limit` + 1.
 int64_t countNodes(DimAttr dim, int64_t limit);
-/// True when the expression names one of the symbols.
+/// Returns true if the expression names one of the symbols.
 bool namesAnyOf(DimAttr dim, const llvm::StringSet<> &symbols);
-/// True when the expression is at least 0 for all symbol values.
+/// Returns true if the expression is at least 0 for all symbol values.
 bool isNotNegative(DimAttr dim);
-/// True when lhs < rhs for all symbol values.
+/// Returns true if lhs < rhs for all symbol values.
 bool isLess(DimAttr lhs, DimAttr rhs);
-/// Whether the two are equal, where that is known for all symbol values.
+/// Returns whether the two are equal for all symbol values; nullopt if that is not known.
 std::optional<bool> areEqual(DimAttr lhs, DimAttr rhs);
 
-/// Throws when a size is negative or unknown, or when a tensor of these sizes breaks the limits above.
+/// Throws if a size is negative or unknown, or if a tensor of these sizes exceeds the limits above.
 void checkTensorSizes(llvm::ArrayRef<DimAttr> dims);
-/// A tensor type of sizes that pass.
+/// Returns a tensor type of checked sizes.
 mlir::RankedTensorType makeTensorType(llvm::ArrayRef<DimAttr> dims, mlir::Type elementType);
 
 } // namespace vx::onnx

@@ -100,7 +100,7 @@ private:
     body.sealed = body.pieces.size();
   }
 
-  /// The pieces of a message whose field `member` gives what is inside of those that it looks into.
+  /// Returns the pieces of a message. For the fields that it descends into, `member` returns their contents.
   Body visitFields(StringRef bytes, llvm::function_ref<std::optional<Body>(const WireField &field)> member) {
     Body body;
     bool isMessage = forEachField(bytes, [&](const WireField &field) {
@@ -127,7 +127,7 @@ private:
       throwInvalid("expects " + Twine(list.size()) + " elements of a list, got more");
     return visit(field.payload, list.Get(count++));
   }
-  /// Of a field that a message has once: parsers add what comes again to the first.
+  /// For a field that a message has once: parsers merge a repeated one into the first.
   template <typename Message>
   Body only(const WireField &field, const Message &message, bool &wasMet) {
     if (std::exchange(wasMet, true))
@@ -135,7 +135,7 @@ private:
     return visit(field.payload, message);
   }
 
-  // Messages, as onnx_wire.proto numbers their fields.
+  // Visits messages by the field numbers of onnx_wire.proto.
   Body visit(StringRef bytes, const ModelProto &model) {
     bool graph = false;
     int training = 0, functions = 0;
@@ -172,7 +172,7 @@ private:
     });
   }
 
-  /// An output of the model whose tensors have other sizes.
+  /// An output of a model with changed sizes of tensors.
   Body visit(StringRef bytes, const ValueInfoProto &output) {
     auto sizes = outputs->find(output.name());
     int place = 0;
@@ -291,7 +291,7 @@ private:
       owners.push_back(elements.owner);
       return replaceElements(bytes, all, makeConstant(tensor, toStringRef(elements.data)), {});
     }
-    // What a module has among its constants is not stored twice.
+    // Bytes that the module has among its constants are not stored twice.
     if (tensor.has_raw_data()) {
       StringRef elements = tensor.raw_data();
       ExportPiece piece = makeConstant(tensor, elements);
@@ -413,7 +413,7 @@ private:
     appendEntry(body, key, std::move(value));
   }
 
-  /// Where they are in the file beside, to whose end they go.
+  /// Appends the position of elements in the file of weights, and adds the elements to its end.
   void appendExternal(Body &body, ExportPiece elements) {
     if (uint64_t over = weightsSize % weightsAlignment) {
       ExportPiece zeros;

@@ -56,7 +56,7 @@ private:
     return found == aliases.end() ? name : resolve(found->second);
   }
 
-  /// Takes out what gives its input, and what ONNX has not.
+  /// Removes nodes that return their input, and ops that ONNX does not have.
   void simplify(GraphProto &graph) {
     GraphProto kept;
     for (NodeProto &node : *graph.mutable_node()) {

@@ -1,4 +1,4 @@
-// The files that belong to a model beside its own.
+// The files of external data of a model.
 #ifndef VX_FRONTEND_ONNX_EXTERNALFILES_H
 #define VX_FRONTEND_ONNX_EXTERNALFILES_H
 
@@ -9,8 +9,9 @@
 
 namespace vx::onnx {
 
-/// The names of all files that tensors of the model have their data in, each once, beginning with `folder`: those of
-/// graphs, attributes and functions, read or not. Nothing is opened. The tools of the runtime ask, too: no LLVM here.
+/// Returns the names of all files with data of the model's tensors, each once, beginning with `folder`: tensors of
+/// graphs, attributes and functions, read or not. Opens no file. The tools of the runtime use it too, so it must not
+/// use LLVM.
 std::vector<std::string> collectExternalFiles(const ModelProto &model, const std::filesystem::path &folder);
 
 } // namespace vx::onnx

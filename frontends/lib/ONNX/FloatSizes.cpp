@@ -20,7 +20,7 @@ static constexpr int64_t leastBound = 1 << 20;
 static bool isShort(DimAttr dim) { return countNodes(dim, mostTerms) <= mostTerms; }
 static DimAttr constantLike(DimAttr like, int64_t value) { return DimAttr::constant(like.getContext(), value); }
 
-/// Whole numbers from -2^bits to 2^bits are floats of the type.
+/// All integers from -2^bits to 2^bits are floats of the type.
 static int64_t getWholeBits(Type type) {
   auto floats = dyn_cast<FloatType>(type);
   return floats && floats.getWidth() >= 32 ? APFloat::semanticsPrecision(floats.getFloatSemantics()) : 0;
@@ -62,8 +62,8 @@ FloatSizes getFloatSizes(NodeImporter &n, unsigned index) {
   return sizes;
 }
 
-/// The conditions of both, and `numerator` / `divisor` as one more step. Nothing where two parts are rounded: a third
-/// and two thirds need not make 1.
+/// Combines the conditions of both, and adds `numerator` / `divisor` as a step. Nullopt if both values are rounded: a
+/// third and two thirds may not sum to 1.
 static std::optional<FloatSize> join(const FloatSize &lhs, const FloatSize &rhs, DimAttr numerator, int64_t divisor) {
   if ((!lhs.isExact() && !rhs.isExact()) || divisor > mostDivisor || !isShort(numerator))
     return std::nullopt;
@@ -85,7 +85,7 @@ static std::optional<FloatSize> add(const FloatSize &lhs, const FloatSize &rhs, 
 }
 
 static std::optional<FloatSize> multiply(const FloatSize &lhs, const FloatSize &rhs) {
-  // What was rounded before would be so with more error.
+  // A value that is rounded already would get more error.
   if (!lhs.isExact() || !rhs.isExact())
     return std::nullopt;
   return join(lhs, rhs, lhs.numerator * rhs.numerator, lhs.divisor * rhs.divisor);
@@ -135,9 +135,9 @@ void followFloats(NodeImporter &n, FloatFunction function) {
 
 void followReshape(NodeImporter &n) { setFloatSizes(n, getFloatSizes(n, 0)); }
 
-/// What has to hold for the whole parts of `size`, a float of so many bits, to be right. Each of k roundings moves the
-/// value by less than |value| / 2^bits; together they are to move it by less than 1 / divisor, the least distance from
-/// a whole number that it is not.
+/// Adds the conditions under which the integer parts of `size`, a float of so many bits, are right. Each of k roundings
+/// moves the value by less than |value| / 2^bits. Together they must move it by less than 1 / divisor, the least
+/// distance of a fraction from an integer.
 static void settle(FloatSize &size, int64_t bits) {
   int64_t whole = int64_t(1) << bits, roundings = size.rounded.size();
   for (const FloatSize::Step &step : size.exact)

@@ -1,5 +1,5 @@
-// Sizes that a model computes with floats, as exporters write `ceil(length / stride)`: followed as expressions as long
-// as the float's arithmetic gives the exact answer, which the call checks.
+// Sizes that a model computes with floats, as exporters write `ceil(length / stride)`. They are tracked as expressions
+// while float arithmetic gives the exact result. The call checks the conditions for this.
 #ifndef VX_FRONTEND_ONNX_FLOATSIZES_H
 #define VX_FRONTEND_ONNX_FLOATSIZES_H
 
@@ -9,10 +9,10 @@ namespace vx::onnx {
 
 class NodeImporter;
 
-/// The exact value of one float: numerator / divisor. Where the divisor is a power of two, the float is that; else it
-/// is near enough for its whole part to be right. Both under the conditions that are kept beside it.
+/// The exact value of one float: numerator / divisor. If the divisor is a power of two, the float is equal to it.
+/// Otherwise the float is near enough for its integer part to be right. Both hold under the conditions in this struct.
 struct FloatSize {
-  /// A value on the way. Its numerator is to be small, the more so when each operation since the division rounds.
+  /// An intermediate value. Its numerator must be small, and smaller for each rounded operation since the division.
   struct Step {
     DimAttr numerator;
     int64_t divisor;
@@ -25,32 +25,32 @@ struct FloatSize {
 
   DimAttr numerator;
   int64_t divisor = 1;
-  /// Values that have to be exact, and those that may be rounded.
+  /// Intermediate values that must be exact, and those that may be rounded.
   llvm::SmallVector<Step, 4> exact, rounded;
-  /// What was asked of values that were rounded to whole numbers since.
+  /// Conditions on values that have been rounded to integers since.
   llvm::SmallVector<Bound, 2> bounds;
 
   bool isExact() const { return rounded.empty(); }
 };
 
-/// Of each element of a list, or nothing.
+/// The value of each element of a list; empty if unknown.
 using FloatSizes = std::vector<FloatSize>;
 
 enum class FloatFunction { add, sub, mul, div };
 enum class WholeFunction { floor, ceil, round };
 
-/// Whole numbers as floats.
+/// Integers as floats.
 FloatSizes makeFloatSizes(llvm::ArrayRef<DimAttr> numbers);
-/// Input `index` of a node, a constant of floats or what a node before made of sizes.
+/// Returns the values of input `index`: a constant of floats, or floats that an earlier node computed from sizes.
 FloatSizes getFloatSizes(NodeImporter &n, unsigned index);
-/// To be called behind setOutput: follows what the node makes of its inputs.
+/// Tracks the node's result as a function of its inputs. To be called after setOutput.
 void followFloats(NodeImporter &n, FloatFunction function);
 void followWhole(NodeImporter &n, WholeFunction function);
 void followReshape(NodeImporter &n);
-/// The whole numbers that input 0 of a node is cast to, which leaves out a fraction. The call checks that the floats
-/// are what the expressions say. Nothing where that is not known.
+/// Returns the integers that input 0 of a node is cast to, truncated. The call checks that the floats equal the
+/// expressions. Nullopt if they are not known.
 std::optional<Dims> castFloatSizes(NodeImporter &n);
-/// The whole numbers that the inputs are, under the same checks, where all of them are such scalars.
+/// Returns the integer values of the inputs, under the same checks, if all of them are such scalars.
 std::optional<Dims> getWholeFloats(NodeImporter &n);
 
 } // namespace vx::onnx

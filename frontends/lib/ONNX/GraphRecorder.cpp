@@ -13,8 +13,8 @@ namespace vx {
 
 using namespace onnx;
 
-/// Of what programs record, the smallest version that has all of it: what is newer is not recorded, so that each graph
-/// can be exported as any version from here on.
+/// The smallest version of ONNX's ops that has all recorded ops. Newer ops are not recorded, so each graph can be
+/// exported as any version from this one on.
 static constexpr int64_t recordedOpset = oldestExportOpset;
 
 //===-- State ---------------------------------------------------------------------------------===//
@@ -61,7 +61,7 @@ bool GraphRecorder::State::fail(const RecordedPlace *place, const Twine &reason)
   return false;
 }
 
-/// Runs what may throw or diagnose, with its message as that of `place`.
+/// Runs code that may throw or emit a diagnostic. The message is reported at `place`.
 bool GraphRecorder::State::attempt(const RecordedPlace &place, llvm::function_ref<void()> body) {
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     importer->addDiagnostic(diagnostic);
@@ -111,7 +111,7 @@ std::optional<std::string> GraphRecorder::State::nameOf(Value value, const Recor
          std::nullopt;
 }
 
-/// The name of a variable's value in the function at hand: a load at its beginning, or what it was stored.
+/// Returns the name of a variable's value in the current function: a load at its beginning, or the last stored value.
 std::string GraphRecorder::State::readVariable(VariableOp variable) {
   auto stored = function->stored.find(variable);
   if (stored != function->stored.end())
@@ -420,7 +420,7 @@ bool GraphRecorder::State::setAttribute(AttributeProto &proto, const RecordedAtt
     if (number < 0 || static_cast<size_t>(number) >= bodies.size() || !bodies[static_cast<size_t>(number)])
       return fail(&place, "takes a body that is not there, or for the second time: " + Twine(number));
     proto.set_type(AttributeProto::GRAPH);
-    // The messages inside stay where they are: places are known by them.
+    // The messages inside keep their addresses, which identify places.
     proto.mutable_g()->Swap(bodies[static_cast<size_t>(number)].get());
     bodies[static_cast<size_t>(number)].reset();
   }
@@ -462,7 +462,7 @@ std::optional<GraphRecorder::Value> GraphRecorder::addSizes(ArrayRef<RecordedDim
   if (!s.function)
     return s.fail(&place, "stands outside of a function: tensors are made in Graph::function"), std::nullopt;
   std::vector<Value> parts;
-  std::vector<int64_t> numbers; // that come behind the parts
+  std::vector<int64_t> numbers; // that come after the parts
   auto flush = [&](bool isWhole) -> bool {
     if (numbers.empty() && !(isWhole && parts.empty()))
       return true;
@@ -626,7 +626,7 @@ std::optional<RecordedBody> GraphRecorder::endBody(ArrayRef<Value> results) {
     if (!isKept)
       return std::nullopt;
   }
-  // What a body gives is made in it, and each output has a name of its own.
+  // Each result of a body is made inside of it and has a name of its own.
   for (const std::string &name : names) {
     NodeProto &node = *frame.graph->add_node();
     node.set_op_type("Identity");
@@ -637,7 +637,7 @@ std::optional<RecordedBody> GraphRecorder::endBody(ArrayRef<Value> results) {
     if (!s.record(node, place))
       return std::nullopt;
   }
-  // The region was there for the types only: the op whose body this is imports it again.
+  // The region existed to infer types only. The op with this body imports it again.
   s.importer->scope = frame.scope.parent;
   s.importer->forgetBlock(frame.scope.block);
   s.importer->builder.restoreInsertionPoint(frame.saved);

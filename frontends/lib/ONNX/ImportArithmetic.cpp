@@ -132,8 +132,8 @@ static void importMod(NodeImporter &n) {
   n.setBroadcastOutput(n.emit<SelectOp>(isNotZero, moved, zero));
 }
 
-/// base^exponent of i64, which no float holds, by squaring; the low bits of what is too large. Of exponents that are no
-/// whole numbers f64 tells the power.
+/// base^exponent of i64, which is not exact in floats, by squaring; a result that overflows is wrapped. For exponents
+/// that are not integers the power is computed in f64.
 static Value emitWidePower(NodeImporter &n, Value base, Value exponent) {
   Type type = elementOf(base), own = elementOf(exponent), f64 = n.builder.getF64Type();
   auto compare = [&](ComparePredicate predicate, Value value, double number) {
@@ -367,8 +367,8 @@ CastRules getCastRules(NodeImporter &n) {
   return rules;
 }
 
-/// The powers of two that numbers are rounded to, as f32 or f64, by arithmetic on their bits: those of positive numbers
-/// are in order.
+/// Rounds values to powers of two, as f32 or f64, by arithmetic on their bits. The bits of positive floats have the
+/// order of the values.
 static Value roundToPowers(NodeImporter &n, Value value, const CastRules &rules) {
   bool isDouble = elementOf(value).isF64();
   unsigned width = isDouble ? 64 : 32, mantissaBits = isDouble ? 52 : 23;
@@ -391,7 +391,7 @@ static Value roundToPowers(NodeImporter &n, Value value, const CastRules &rules)
     return n.emit<CompareOp>(predicate, bits, number(bound));
   };
   if (rules.saturates) {
-    // What is below the least power is rounded to it; only NaN is above infinity.
+    // A value below the least power is rounded to it. Only NaN is above infinity.
     Value isAbove = n.emit<AndOp>(holds(ComparePredicate::gt, greatest), holds(ComparePredicate::le, infinity));
     bits = n.emit<SelectOp>(isAbove, number(greatest), bits);
   } else {
@@ -484,7 +484,7 @@ static bool dropsByItself(NodeImporter &n) {
   return !isTraining || isTraining->size() != 1 || (*isTraining)[0].asConstant() != 0;
 }
 
-/// True where a call says whether, or how many, elements are dropped.
+/// Returns true if inputs decide at run time whether, or how many, elements are dropped.
 static bool dropsAtRunTime(NodeImporter &n) {
   std::optional<Dims> isTraining = n.getContents(2);
   bool isKnown = isTraining && isTraining->size() == 1 && (*isTraining)[0].asConstant();

@@ -1,4 +1,4 @@
-// Attention, and the turning of its queries and keys by their places.
+// Attention, and the rotary embedding of its queries and keys.
 #include "AttentionParts.h"
 #include "Subgraph.h"
 
@@ -109,7 +109,7 @@ static Masks readMasks(NodeImporter &n, ArrayRef<DimAttr> sizes, FloatType compu
     if (!isBool)
       mask = n.cast(mask, computed);
     Dims dims = vx::getDims(type);
-    // From version 24 on keys behind the mask's end take no part.
+    // From version 24 on, keys after the mask's end do not count.
     if (n.version >= 24 && !dims.empty() && dims.back() != sizes.back()) {
       n.require(ConstraintKind::at_least, sizes.back(), dims.back());
       Dims low(dims.size(), n.dim(0)), high = low;
@@ -154,8 +154,8 @@ static Bounds readBounds(NodeImporter &n) {
   return bounds;
 }
 
-/// The places of the queries as [batch or 1, 1, length, keys]. The last query has the place of a row's last key where
-/// the node has the rows' lengths; else the first one comes after `past` keys.
+/// The positions of the queries as [batch or 1, 1, length, keys]. If the node has the lengths of rows, the last query
+/// is at the position of its row's last key. Otherwise the first query comes after `past` keys.
 static Value emitQueryPlaces(NodeImporter &n, ArrayRef<DimAttr> sizes, DimAttr past) {
   const bool hasLengths = n.hasInput(AttentionInput::paddedLengths);
   Type i64 = n.builder.getI64Type();
@@ -169,7 +169,7 @@ static Value emitQueryPlaces(NodeImporter &n, ArrayRef<DimAttr> sizes, DimAttr p
   return n.emit<AddOp>(places, n.broadcastInDim(firsts, dims, 0));
 }
 
-/// The keys inside of the bounds around the places of the queries; null without bounds.
+/// The mask of the keys inside of the bounds around the positions of the queries; null without bounds.
 static Value emitSeen(NodeImporter &n, Value places, const Bounds &bounds) {
   Value keys = n.emitAs<IotaOp>(places.getType(), 3), seen;
   auto shifted = [&](int64_t by) { return n.emit<AddOp>(places, n.splatLike(double(by), places)); };
@@ -186,8 +186,8 @@ static Value emitSeen(NodeImporter &n, Value places, const Bounds &bounds) {
 /// length, 1], each of them 1 where they are alike; null where all do.
 static Value keepBounds(NodeImporter &n, const Bounds &bounds, ArrayRef<DimAttr> sizes, DimAttr past, Masks &masks,
                         ScoreRules &rules) {
-  // By the rules alone a query has its own key, or an earlier one, if the last query is not too many places after the
-  // last key.
+  // By the rules alone each query sees its own key, or an earlier one, if the last query is not too far after the last
+  // key.
   const bool mayRunOut = bounds.left && !addDims(sizes[2], past).isAtMost(addDims(sizes[3], n.dim(*bounds.left)));
   Value counts;
   if (bounds.left || bounds.right) {
@@ -226,7 +226,7 @@ static Value chooseWhere(NodeImporter &n, Value sees, Value value, double otherw
   return n.emit<SelectOp>(n.broadcast(sees, vx::getDims(typeOf(value))), value, n.splatLike(otherwise, value));
 }
 
-/// Masks of which a query that sees no key sees all: its scores are numbers, and so are their gradients.
+/// Changes the masks so that a query that sees no key sees all. Then its scores and their gradients are finite.
 static Masks showAll(NodeImporter &n, Masks masks, Value sees) {
   if (masks.takesPart) {
     Value both[] = {masks.takesPart, n.emit<NotOp>(sees)};
@@ -241,8 +241,8 @@ static Masks showAll(NodeImporter &n, Masks masks, Value sees) {
   return masks;
 }
 
-/// Attention step by step, where the steps between are wanted too or the softmax is wider than the rest. All are
-/// [batch, heads, length, depth]. `sees` is the mask that keepBounds gives.
+/// Attention in single steps, for nodes with intermediate results as outputs, or with a softmax in a wider type. All
+/// operands are [batch, heads, length, depth]. `sees` is the mask that keepBounds returns.
 static Value computeSteps(NodeImporter &n, Value q, Value k, Value v, const Masks &masks,
                           llvm::function_ref<Value(Value)> scale, const ScoreRules &rules, Value sees,
                           FloatType softmaxType) {
@@ -302,7 +302,7 @@ static void importAttention(NodeImporter &n) {
     throwInvalid("expects 'scale' to be finite, got " + std::to_string(n.getFloat("scale")));
   const Bounds bounds = readBounds(n);
 
-  // The cache is a tensor of [batch, heads, length, depth]; what is new comes behind what it holds.
+  // The cache is a tensor [batch, heads, length, depth]. New keys and values are appended to it.
   DimAttr past = n.dim(0);
   auto extend = [&](Heads &heads, unsigned pastInput, unsigned output) {
     if (!n.hasInput(pastInput) && !n.wantsOutput(output))
@@ -369,7 +369,7 @@ static void importAttention(NodeImporter &n) {
 
 //===-- FlexAttention -------------------------------------------------------------------------===//
 
-/// What the graph in an attribute makes of `value`; the value itself where there is no such attribute.
+/// Applies the graph of an attribute to `value`; returns `value` without the attribute.
 static Value modify(NodeImporter &n, StringRef attribute, Value value) {
   if (!n.hasAttribute(attribute))
     return value;
@@ -531,7 +531,7 @@ private:
       scale = *known == 0 ? 1 : 1 / std::sqrt(double(*known));
   }
 
-  /// What an input has at a place of the sequence, as [batch, sizes...].
+  /// The slice of an input at a position of the sequence, as [batch, sizes...].
   Value take(Input input, DimAttr place, Dims sizes) {
     Value tensor = n.getTensor(input);
     Dims whole = vx::getDims(typeOf(tensor));
@@ -545,7 +545,7 @@ private:
                  : scaleBy(n, read, emitDefaultScale(n, keySize, cast<FloatType>(wide)));
   }
 
-  /// The state behind a place: [batch, heads, key size, value size].
+  /// The state after a position: [batch, heads, key size, value size].
   Value advance(DimAttr place, Value state) {
     Dims dims = vx::getDims(typeOf(state));
     if (decays) {
@@ -554,7 +554,7 @@ private:
     }
     Value keys = take(key, place, {n.dim(heads), keySize}), values = take(value, place, {n.dim(heads), valueSize});
     if (corrects) {
-      // What the state holds for the key already.
+      // The value that the state has for the key already.
       int64_t both[] = {0, 1};
       Value held =
           n.emit<ContractOp>(keys, state, ArrayRef(both), ArrayRef(both), ArrayRef<int64_t>(2), ArrayRef<int64_t>(2));

@@ -1,4 +1,4 @@
-// A convolution of each channel along time that looks back only, and the places that the next call looks back to.
+// A causal convolution of each channel along time, and the elements that the next call needs.
 #include "OpFunctions.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 

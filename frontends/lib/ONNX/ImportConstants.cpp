@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// A constant whose elements stand in a tensor or attribute of the model.
+/// Sets output 0 to a constant with the elements of a tensor or attribute of the model.
 static void setRecorded(NodeImporter &n, const void *place, ElementsAttr elements) {
   if (n.model.source && n.wantsOutput(0))
     n.model.source->record(place, n.proto.output(0), elements);
@@ -109,8 +109,8 @@ static DimAttr bindFloatCount(NodeImporter &n) {
   return n.bindSymbol(count, "(" + n.proto.input(1) + " - " + n.proto.input(0) + ") / " + n.proto.input(2));
 }
 
-/// The number of values of a range of f32 that are whole numbers, from sizes, as an expression; the call checks that
-/// f32 has them. Null for other floats.
+/// Returns the number of values of a Range of f32 integers that are computed from sizes, as an expression. The call
+/// checks that f32 represents them. Null for other floats.
 static DimAttr countWholeFloats(NodeImporter &n) {
   std::optional<SmallVector<double>> by = n.getConstantNumbers(2);
   if (!n.getElementType(0).isF32() || !by || by->size() != 1 || (*by)[0] == 0)

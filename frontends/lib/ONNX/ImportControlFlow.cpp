@@ -17,22 +17,23 @@ struct Carried {
   Value init;
   Type type;
   SmallVector<bool> changes;
-  /// A sequence that nothing is in before the loop: the body says what it holds.
+  /// A sequence that is empty before the loop: the body decides its element type.
   bool isEmptySequence = false;
 };
 
-/// What an iteration gives: whether there is another one, the carried values, and what the loop collects.
+/// The results of an iteration: whether there is another one, the carried values, and the collected values.
 struct Iteration {
   Value next;
   SmallVector<Value> carried, collected;
 };
 
-/// What a loop collects of its iterations: a sequence, or a tensor with a place for each along a first dimension.
+/// A value that a loop collects over its iterations: a sequence, or a tensor with a leading dimension for the
+/// iterations.
 struct Collection {
   std::string name;
   bool isSequence = false;
   bool isReverse = false;
-  /// The sizes of what is collected are those that the first iteration gives.
+  /// The collected values have the sizes of the first iteration's.
   bool takesSizes = false;
 };
 } // namespace
@@ -54,7 +55,7 @@ static bool widen(NodeImporter &n, Carried &carried, Type yielded,
       carried.type = joinHostTypes(yielded, yielded);
       return true;
     }
-    carried.changes.clear(); // an optional of tensors says nothing of sizes that change
+    carried.changes.clear(); // the type of an optional of tensors states no sizes
     return joined != std::exchange(carried.type, joined);
   }
   auto have = dyn_cast<RankedTensorType>(carried.type), want = dyn_cast<RankedTensorType>(yielded);
@@ -82,7 +83,7 @@ static void replaceDim(NodeImporter &n, Carried &carried, size_t index) {
 
 namespace {
 
-/// Makes a loop of a body whose types are not known before it is made.
+/// Builds a loop with a body whose types are known only after it is built.
 class LoopBuilder {
 public:
   /// Makes an iteration in the region, where `carried` are the arguments.
@@ -100,11 +101,11 @@ public:
   DimAttr rows;
   llvm::function_ref<DimAttr()> countRows;
 
-  /// The carried values behind the loop, and what is collected.
+  /// Returns the carried values after the loop, and the collected ones.
   SmallVector<Value> build(Body body) {
     // The region's types depend on what it yields, which depends on its types: repeat until nothing changes. Every
-    // round but the last turns a dimension into a symbol or a sequence's element type into a wider one, or finds what
-    // is collected.
+    // round but the last turns a dimension into a symbol, or a sequence's element type into a wider one, or finds the
+    // types of collected values.
     std::unique_ptr<Region> region;
     mark = n.model.markSymbols();
     while (!region)
@@ -114,7 +115,7 @@ public:
     SmallVector<Type> results;
     for (Carried &value : carried) {
       inits.push_back(wrapOptional(n.builder, n.location, value.init, value.type));
-      // The dimensions that change have a symbol of their own behind the loop.
+      // The dimensions that change have symbols of their own after the loop.
       for (auto [index, changes] : llvm::enumerate(value.changes))
         if (changes)
           replaceDim(n, value, index);
@@ -141,7 +142,7 @@ private:
       argumentSymbols.insert(getDim(cast<RankedTensorType>(value->type), index).getSymbol().getValue());
     }
     fresh.clear();
-    // What is collected starts with nothing, as what a sequence does whose type was not known.
+    // Collected values start empty, and so does a sequence of unknown type.
     for (Carried &value : carried) {
       if (value.init)
         continue;
@@ -241,7 +242,7 @@ private:
   }
 
   NodeImporter &n;
-  std::vector<Carried> carried; // with what is collected, once that is known
+  std::vector<Carried> carried; // with the collected values, once they are known
   const size_t count;
   SmallVector<Collection> collections;
   SmallVector<std::pair<Carried *, size_t>> fresh;
@@ -260,7 +261,7 @@ static bool isTrue(Entry &entry) {
   return contents && contents->size() == 1 && (*contents)[0].asConstant() == 1;
 }
 
-/// Null for none: no place is written of what has none.
+/// Returns the number of iterations; null if it is known to be 0.
 static DimAttr countIterations(NodeImporter &n, Value tripCount) {
   std::optional<Dims> known = n.getContents(0);
   if (known && known->size() == 1) {
@@ -300,7 +301,7 @@ static void importLoop(NodeImporter &n) {
     const TypeProto &declared = body.input(i + 2).type();
     if (entry.isEmptySequence && declared.has_sequence_type() &&
         declared.sequence_type().elem_type().tensor_type().has_shape()) {
-      // Nothing is in the sequence yet: the body says what it holds.
+      // The sequence is empty: the body decides its element type.
       value.type = n.model.importType(declared, name);
       value.init = n.emitAs<SequenceConstructOp>(value.type, ValueRange());
     } else {
@@ -417,7 +418,7 @@ private:
     return carried;
   }
 
-  /// `trips` places of what is scanned.
+  /// Scans `trips` elements of each scanned input.
   SmallVector<Value> scan(ArrayRef<Value> states, ArrayRef<Scanned> scanned, DimAttr trips) {
     SmallVector<Collection> collections;
     for (auto [index, direction] : llvm::enumerate(outputDirections))

@@ -22,7 +22,7 @@ struct Term {
 
 } // namespace
 
-/// The labels that a term of the equation has. Its ellipsis stands for `ellipsis` dimensions.
+/// Returns the labels of a term of the equation. Its ellipsis is `ellipsis` dimensions.
 static Labels readLabels(StringRef text, int64_t ellipsis) {
   Labels labels;
   for (bool isFirst = true; !text.empty();) {
@@ -53,7 +53,7 @@ static Term sumWithout(NodeImporter &n, Term term, llvm::function_ref<bool(Label
   return {n.reduce(ReduceKind::sum, term.value, axes), kept};
 }
 
-/// Of dimensions of one letter the elements whose places are the same.
+/// Replaces dimensions with one letter by their diagonal.
 static Term takeDiagonals(NodeImporter &n, Term term) {
   for (size_t axis = 0; axis < term.labels.size(); ++axis) {
     size_t other = axis + 1;
@@ -66,7 +66,7 @@ static Term takeDiagonals(NodeImporter &n, Term term) {
       throwInvalid("expects dimensions of one letter to have one size, got " + dims[axis].str() + " and " +
                    dims[other].str());
     n.require(ConstraintKind::equal, dims[axis], dims[other]);
-    // Of both dimensions as one, each element that is their size and one behind the last.
+    // In the flattened dimensions, each element of the diagonal is size + 1 after the previous one.
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(dims.size())));
     llvm::erase_if(order, [&](int64_t d) { return d == int64_t(axis) || d == int64_t(other); });
     order.append({int64_t(axis), int64_t(other)});
@@ -88,7 +88,7 @@ static Term takeDiagonals(NodeImporter &n, Term term) {
   return term;
 }
 
-/// The sum of products of two terms over what both have and nothing else reads.
+/// Returns the sum of products of two terms over the labels that both have and that nothing else reads.
 static Term multiply(NodeImporter &n, Term lhs, Term rhs, llvm::function_ref<bool(Label)> isKept) {
   auto has = [](const Term &term, Label label) { return llvm::is_contained(term.labels, label); };
   lhs = sumWithout(n, lhs, [&](Label label) { return isKept(label) || has(rhs, label); });

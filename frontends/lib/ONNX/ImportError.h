@@ -1,5 +1,5 @@
-// How an import fails inside of this library: the functions that read nodes and tensors throw an ImportError, which the
-// model's importer catches once for each node and turns into an issue of the report. None crosses an MLIR frame.
+// Errors inside of this library. Functions that read nodes and tensors throw an ImportError. The model's importer
+// catches it at each node and adds an issue to the report. No exception crosses an MLIR frame.
 #ifndef VX_FRONTEND_ONNX_IMPORTERROR_H
 #define VX_FRONTEND_ONNX_IMPORTERROR_H
 
@@ -12,7 +12,7 @@ namespace vx::onnx {
 class NodeProto;
 struct BranchPath;
 
-/// An If that decides between two ranks, in the branches of others that it is imported in (ChooseBranches.h).
+/// An If that decides between two ranks, with the branches of other Ifs around it (ChooseBranches.h).
 struct Decider {
   const NodeProto *node = nullptr;
   const BranchPath *path = nullptr;
@@ -27,21 +27,21 @@ struct ImportError {
   ImportIssue::Kind kind;
   std::string reason;
   Advice advice;
-  /// With ConvertVersion, a version that is imported.
+  /// With ConvertVersion: a version that is imported.
   int64_t version = 0;
-  /// An If, where another import that takes one of its branches alone may succeed.
+  /// An If; a new import with one of its branches alone may succeed.
   Decider undecided = {};
-  /// The expression of a size has too many terms: with names for those that it is made of the node may succeed.
+  /// The expression of a size has too many terms. The node may succeed if the sizes in it get names of their own.
   bool isTooLong = false;
 };
 
-/// The input of a node whose own import failed: the failure is in the report already.
+/// Thrown for an input that a failed node would have made. The report has the failure of that node already.
 struct PoisonedInput {};
 
 [[noreturn]] inline void throwInvalid(const llvm::Twine &reason, Advice advice = Advice::CheckModel) {
   throw ImportError{ImportIssue::Kind::Invalid, reason.str(), advice};
 }
-/// Every refusal says what to do about it.
+/// Each refusal has advice for the user.
 [[noreturn]] inline void throwUnsupported(Advice advice, const llvm::Twine &reason, int64_t version = 0) {
   throw ImportError{ImportIssue::Kind::Unsupported, reason.str(), advice, version};
 }
@@ -52,7 +52,7 @@ struct PoisonedInput {};
   throw ImportError{ImportIssue::Kind::Unsupported, reason.str(), Advice::SimplifySizes, 0, {}, /*isTooLong=*/true};
 }
 
-/// Of a model that is written and not read.
+/// For a model that is exported, not imported.
 [[noreturn]] inline void throwNotExported(const llvm::Twine &reason) {
   throw ImportError{ImportIssue::Kind::Unsupported, reason.str(), Advice::CheckModel};
 }

@@ -1,4 +1,4 @@
-// Features of ai.onnx.ml: places of vectors, thresholds, scales, what is missing, and labels by which others are found.
+// Feature ops of ai.onnx.ml: selection, thresholds, scaling, missing values, and maps of labels.
 #include "OpFunctions.h"
 #include "Scores.h"
 
@@ -72,7 +72,7 @@ static LabelList readLabels(NodeImporter &n, StringRef kind) {
   return found[0];
 }
 
-/// What stands for an element that is no key, as a list of one.
+/// Reads the default value for elements that are no key, as a list of one.
 static Value readDefault(NodeImporter &n, const LabelList &values) {
   Type elementType = values.elements.getElementType();
   if (values.suffix == "floats")
@@ -95,7 +95,7 @@ static Value readDefault(NodeImporter &n, const LabelList &values) {
 static void encodeLabels(NodeImporter &n, Value input, DenseElementsAttr keys, DenseElementsAttr values,
                          Value otherwise) {
   int64_t count = keys.getNumElements();
-  // Of keys that are equal the last one counts; the place before all is that of what is no key.
+  // Of equal keys the last one counts. Index 0 is for elements that are no key.
   Dims dims = vx::getDims(typeOf(input)), pairs = dims;
   pairs.push_back(n.dim(count));
   auto inner = static_cast<int64_t>(dims.size());
@@ -126,7 +126,7 @@ static void importLabelEncoder(NodeImporter &n) {
   encodeLabels(n, input, keys.elements, values.elements, readDefault(n, values));
 }
 
-/// Version 1 has one list of strings, whose places are the numbers.
+/// Version 1 has one list of strings. Their indices are the numbers.
 static void importClassEncoder(NodeImporter &n) {
   Value input = n.getTensor(0);
   if (!n.hasAttribute("classes_strings"))
@@ -219,7 +219,7 @@ static void importImputer(NodeImporter &n) {
   Value compared = isFloat ? input : n.cast(input, n.builder.getI64Type());
   Value number = n.broadcastInDim(n.reshape(n.cast(replaced, elementOf(compared)), {}), dims, {});
   Value isReplaced = n.emit<CompareOp>(ComparePredicate::eq, compared, number);
-  if (isFloat) // NaN may be what is missing
+  if (isFloat) // NaN may be the missing value
     isReplaced = n.emit<OrOp>(isReplaced, n.emit<AndOp>(n.emit<IsNanOp>(compared), n.emit<IsNanOp>(number)));
   Value other = n.cast(spreadOverFeatures(n, name, values, input), type);
   n.setOutput(0, n.emit<SelectOp>(isReplaced, other, input));
@@ -280,8 +280,7 @@ static void importFeatureVectorizer(NodeImporter &n) {
   n.setOutput(0, n.emit<ConcatOp>(parts, 1));
 }
 
-/// The runtime has no maps: what would be in the maps of the rows stays a row of a tensor, as exporters write it that
-/// are told so.
+/// The runtime has no maps. The values of the maps stay rows of a tensor, as exporters write them by option.
 static void importZipMap(NodeImporter &n) {
   DenseElementsAttr labels = readClassLabels(n, "classlabels_int64s");
   Entry entry = n.getEntry(0);

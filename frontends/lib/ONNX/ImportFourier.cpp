@@ -9,9 +9,9 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// Longer transforms whose length has factors are made of shorter ones.
+/// Longer transforms are built of shorter ones if their length has factors.
 static constexpr int64_t longestDirect = 64;
-/// The longest transform whose matrix stands in the program.
+/// The longest transform with its matrix as a constant of the program.
 static constexpr int64_t longestConstant = 256;
 
 /// cos(2 pi count / length).
@@ -37,7 +37,8 @@ class Fourier {
 public:
   Fourier(NodeImporter &n, Type type, bool isInverse) : n(n), type(type), isInverse(isInverse) {}
 
-  /// The first `kept` frequencies along dimension 1 of x [before, length, behind, 1 or 2]: [before, kept, behind, 2].
+  /// Returns the first `kept` frequencies along dimension 1 of x [before, length, after, 1 or 2]: [before, kept, after,
+  /// 2].
   Value transform(Value x, DimAttr kept) {
     Dims dims = vx::getDims(typeOf(x));
     std::optional<int64_t> length = dims[1].asConstant();
@@ -77,7 +78,7 @@ public:
   }
 
 private:
-  /// The greatest number up to `longestDirect` of which the length is a multiple; 0 where no factor is wanted.
+  /// Returns the greatest divisor of the length up to `longestDirect`; 0 if no factor is needed.
   static int64_t getFactor(int64_t length) {
     if (length <= longestDirect)
       return 0;
@@ -206,8 +207,8 @@ static DimAttr getLength(NodeImporter &n, unsigned input) {
   return length;
 }
 
-/// A signal whose last dimension are the parts of its numbers: 1 where they are real, 2 where they are complex. Those
-/// of which only the call knows how many they are become complex.
+/// Reads a signal with the parts of its values as the last dimension: 1 if they are real, 2 if they are complex. If the
+/// number of parts is known at run time only, the signal becomes complex.
 static Value readSignal(NodeImporter &n, std::optional<int64_t> wanted) {
   Value signal = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(signal));
@@ -231,7 +232,7 @@ static Value readSignal(NodeImporter &n, std::optional<int64_t> wanted) {
   return n.reshape(signal, dims);
 }
 
-/// Cuts dimension 1 to `length`, or puts zeros behind it.
+/// Cuts dimension 1 to `length`, or appends zeros.
 static Value fitLength(NodeImporter &n, Value x, DimAttr length) {
   Dims dims = vx::getDims(typeOf(x));
   if (dims[1] == length)
@@ -359,7 +360,7 @@ static void importMelWeightMatrix(NodeImporter &n) {
   if (!isa<FloatType, IntegerType>(type) || type.isInteger(1))
     throwInvalid("expects 'output_datatype' to be a type of numbers, got " + describe(type));
   DimAttr bands = getLength(n, 0), length = getLength(n, 1), rate = getLength(n, 2);
-  // Rounding down to a place wants all the digits that there are.
+  // Rounding down to an index needs full precision.
   Type f64 = n.builder.getF64Type(), i64 = n.builder.getI64Type();
   auto readLog = [&](unsigned input) { // ln(1 + f / 700): the mel scale up to a factor
     RankedTensorType edgeType = n.getTensorType(input);
@@ -373,7 +374,7 @@ static void importMelWeightMatrix(NodeImporter &n) {
   DimAttr half = addDims(floorDivDims(length, n.dim(2)), n.dim(1));
   Dims dims = {half, bands};
   auto spread = [&](Value scalar) { return n.broadcastInDim(scalar, bands, {}); };
-  // The places of the edges of a band's triangle.
+  // The positions of the edges of a band's triangle.
   auto getEdge = [&](int64_t number) {
     Value band = emitShifted(n, n.emitAs<IotaOp>(makeTensorType(bands, f64), 0), double(number));
     Value power = n.emit<ExpOp>(n.emit<AddOp>(n.emit<MulOp>(band, spread(step)), spread(low)));

@@ -1,5 +1,5 @@
-// Attention and the turning of places as ONNX Runtime has them: with projections, biases of these, masks of several
-// forms, and caches.
+// ONNX Runtime's attention ops and rotary embedding: with projections, biases of these, masks of several forms, and
+// caches.
 #include "AttentionParts.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -9,9 +9,9 @@ namespace vx::onnx {
 
 //===-- Masks ---------------------------------------------------------------------------------===//
 
-/// The numbers that the mask at `index` adds to scores of `sizes`, [batch, heads, length, key length]: 0, or
-/// 'mask_filter_value' where it hides a key. Of one dimension it says where the keys of each row end, and after these
-/// where they begin.
+/// Returns the values that the mask at `index` adds to scores of `sizes`, [batch, heads, length, key length]: 0, or
+/// 'mask_filter_value' if it hides a key. A mask of one dimension has the end of each row's keys, and after these their
+/// begin.
 static Value takeMask(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes, Type element) {
   RankedTensorType type = n.getTensorType(index);
   Dims dims = vx::getDims(type);
@@ -72,7 +72,7 @@ static Masks takeAddedMasks(NodeImporter &n, unsigned mask, unsigned bias, Array
 
 enum HeadRole { batchRole, headsRole, lengthRole, depthRole };
 
-/// The result of attention, with the heads joined, as output 0. With `scoresOutput` the scores are an output, too.
+/// Sets output 0 to the result of attention, with the heads merged. With `scoresOutput` the scores are an output too.
 static void setAttention(NodeImporter &n, Heads q, Heads k, Heads v, unsigned mask, unsigned bias, DimAttr past,
                          std::optional<unsigned> scoresOutput) {
   Type element = elementOf(q.value);

@@ -131,7 +131,7 @@ static void importEmbedLayerNormalization(NodeImporter &n) {
   for (unsigned table : {In::ofPlaces, In::ofSegments})
     if (n.hasInput(table))
       n.requireShape(table, {n.getDims(table)[0], whole[2]}); // one column would be repeated
-  // Segments come before places, as in ONNX Runtime: sums of floats depend on the order.
+  // Segments are added before positions, as in ONNX Runtime, since sums of floats depend on the order.
   if (n.hasInput(In::places)) {
     Dims places = n.getDims(In::places), expected = dims;
     if (!places.empty() && places[0].asConstant() == 1)

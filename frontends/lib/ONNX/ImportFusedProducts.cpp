@@ -85,8 +85,8 @@ static const FusedActivation &findActivation(StringRef name, ArrayRef<FusedActiv
 
 //===-- Products ------------------------------------------------------------------------------===//
 
-/// An operand of FusedMatMul as one of MatMul. With 'transBatch' the first dimension comes after those of the batch;
-/// with 'trans' the last two change places, after that. A vector has neither.
+/// An operand of FusedMatMul as one of MatMul. With 'transBatch' the first dimension comes after those of the batch.
+/// With 'trans' the last two are swapped after that. A vector has neither.
 static Value transposeFactor(NodeImporter &n, unsigned index, StringRef side) {
   Value factor = n.getTensor(index);
   int64_t rank = typeOf(factor).getRank();

@@ -129,7 +129,7 @@ private:
       mostKeys = length;
       return;
     }
-    // A query as long as the whole is a prompt, whose rows begin at 0 whatever their lengths are.
+    // A query as long as the whole sequence is a prompt. Its rows begin at 0 for any lengths.
     Value before = n.emit<SubOp>(keyCounts, n.broadcast(n.emitDim(length, i64), {batch}));
     Value isPrompt = n.emit<CompareOp>(ComparePredicate::eq, n.emitDim(length, i64), n.emitDim(mostKeys, i64));
     pasts = n.emit<SelectOp>(n.broadcast(isPrompt, {batch}), n.splatLike(0, before), before);
@@ -207,7 +207,8 @@ private:
     return {n.slice(present, Dims(4, n.dim(0)), {batch, n.dim(groups), mostKeys, depth}, {1, 1, 1, 1})};
   }
 
-  /// The keys that each place of the query sees, where `rules` do not say it: [batch, 1, 1 or length, keys].
+  /// The mask of the keys that each position of the query sees, if `rules` cannot express it: [batch, 1, 1 or length,
+  /// keys].
   Value emitMask(ScoreRules &rules) {
     const int64_t window = n.getInt("local_window_size", -1);
     rules.isCausal = n.getFlag("causal", true);

@@ -1,5 +1,5 @@
-// Hyperbolic functions and their inverses, of exponentials, logarithms and roots; where these would cancel, near 0 or
-// near 1, of sums of powers. What a branch computes where the other one counts is kept finite, as gradients want it.
+// Hyperbolic functions and their inverses, built of exponentials, logarithms and roots. Where these cancel, near 0 or
+// near 1, they are sums of powers. A branch is finite also where the other one is selected, as gradients need.
 #include "OpFunctions.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 
@@ -39,7 +39,7 @@ static Value emitTwiceInverse(NodeImporter &n, Value z) {
   return emitScaled(n, emitOddSeries(n, z, factors), 2);
 }
 
-/// e^|x| / 2 with e^-|x| / 2 added or taken away, which overflows where the result does and not where e^|x| does.
+/// e^|x| / 2 with e^-|x| / 2 added or subtracted. It overflows where the result does, and not where e^|x| does.
 static Value emitHalvedExponentials(NodeImporter &n, Value magnitude, bool adds) {
   Value isHuge =
       n.emit<CompareOp>(ComparePredicate::gt, magnitude, n.splatLike(isWide(magnitude) ? 709 : 88, magnitude));
@@ -56,7 +56,7 @@ static Value emitLogOfSum(NodeImporter &n, Value x, Value root) {
   Value log = n.emit<LogOp>(n.emit<SelectOp>(isLarge, x, n.emit<AddOp>(x, root)));
   return n.emit<SelectOp>(isLarge, emitShifted(n, log, M_LN2), log);
 }
-/// What `emitLogOfSum` takes the root of.
+/// The argument of the root in `emitLogOfSum`.
 static Value boundRoot(NodeImporter &n, Value x) {
   return n.emit<MinOp>(x, n.splatLike(std::ldexp(1, isWide(x) ? 28 : 13), x));
 }

@@ -8,7 +8,8 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// A type for what two branches give: sizes that differ, or that only a branch knows, become new symbols.
+/// Returns a common type for the results of two branches. Sizes that differ, or that only one branch knows, become new
+/// symbols.
 static Type joinBranchTypes(NodeImporter &n, StringRef name, Type lhs, Type rhs, const llvm::StringSet<> &inner) {
   auto left = dyn_cast<RankedTensorType>(lhs), right = dyn_cast<RankedTensorType>(rhs);
   if (Type joined = joinHostTypes(lhs, rhs))

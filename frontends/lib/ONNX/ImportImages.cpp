@@ -1,4 +1,4 @@
-// Images: what the host makes of a file's bytes.
+// Images: the host decodes a file's bytes.
 #include "OpFunctions.h"
 
 using namespace mlir;

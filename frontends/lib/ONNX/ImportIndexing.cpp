@@ -72,7 +72,7 @@ static void importGatherND(NodeImporter &n) {
   Value input = n.getTensor(0), indices = toIndices(n, n.getTensor(1));
   if (batches == 0)
     return n.setOutput(0, gatherTuples(n, input, indices, size));
-  // All batches are one dimension, whose place comes first in each tuple.
+  // All batch dimensions become one. Its index is the first in each tuple.
   ArrayRef<DimAttr> all = dims, allIndices = indexDims;
   for (int64_t d = 0; d < batches; ++d) {
     if (!mayBeEqual(dims[d], indexDims[d]))
@@ -93,7 +93,7 @@ static void importGatherND(NodeImporter &n) {
   n.setOutput(0, n.reshape(gatherTuples(n, n.reshape(input, flat), tuples, size + 1), result));
 }
 
-/// Reverses the first elements along the time of each batch, of which there are as many as a list says.
+/// Reverses the first elements of each batch along time. A list has their number for each batch.
 static void importReverseSequence(NodeImporter &n) {
   Value input = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(input));
@@ -121,7 +121,7 @@ static void importReverseSequence(NodeImporter &n) {
   n.setOutput(0, n.transpose(result, order));
 }
 
-/// Writes what is new into a cache, for each batch from a place on that a list says.
+/// Writes new elements into a cache. A list has the first position for each batch.
 static void importTensorScatter(NodeImporter &n) {
   Value cache = n.getTensor(0), update = n.getTensor(1);
   Dims dims = vx::getDims(typeOf(cache)), updateDims = vx::getDims(typeOf(update));
@@ -163,7 +163,7 @@ static void importTensorScatter(NodeImporter &n) {
   n.setOutput(0, n.emit<ScatterOp>(ScatterKind::set, cache, tuples, n.transpose(update, order), axes));
 }
 
-/// What several updates of one place and what was there become; nothing where the last one takes the place.
+/// Returns the reduction of several updates of one element with its old value; nullopt if the last update replaces it.
 static std::optional<ReduceKind> getScatterReduction(NodeImporter &n) {
   std::string reduction = n.getString("reduction", "none");
   if (reduction == "none")
@@ -179,8 +179,8 @@ static std::optional<ReduceKind> getScatterReduction(NodeImporter &n) {
   throwInvalid("expects 'reduction' to be none, add, mul, max or min, got '" + Twine(reduction) + "'");
 }
 
-/// Each of `updates` as the reduction of those along `axis` that have its number in `numbers`, whose dimensions are the
-/// first of `updates`. Each is held against each.
+/// Reduces each of `updates` with all others along `axis` of the same number in `numbers`. The dimensions of `numbers`
+/// are the first of `updates`. Each is compared with each.
 static Value reduceEqual(NodeImporter &n, ReduceKind kind, Value numbers, Value updates, int64_t axis) {
   auto pair = [&](Value value) {
     Dims dims = vx::getDims(typeOf(value));
@@ -197,8 +197,8 @@ static Value reduceEqual(NodeImporter &n, ReduceKind kind, Value numbers, Value 
   return n.reduce(kind, n.emit<SelectOp>(isEqual, theirs, others), axis);
 }
 
-/// Writes `updates` at the tuples `places`, which are in range. `numbers` gives what is written to one place along
-/// `axis` one number; it is asked for where updates are reduced before they are written.
+/// Writes `updates` at the tuples `places`, which are in range. `numbers` returns one number for all updates of one
+/// element along `axis`. It is called if updates are reduced before they are written.
 static Value scatter(NodeImporter &n, std::optional<ReduceKind> reduction, Value input, Value places, Value updates,
                      llvm::function_ref<Value()> numbers, int64_t axis) {
   int64_t size = *vx::getDims(typeOf(places)).back().asConstant();
@@ -272,8 +272,7 @@ static Value readElementIndices(NodeImporter &n, int64_t axis) {
   return toIndices(n, n.getTensor(1));
 }
 
-/// The places that these are among all elements of the first input in a row: a tuple of indices for each would be
-/// several times as long.
+/// Returns the flat indices into the first input. Tuples of indices would be several times as long.
 static Value readElementPlaces(NodeImporter &n, int64_t axis) {
   Dims dims = n.getDims(0);
   Value indices = n.emit<CheckIndicesOp>(readElementIndices(n, axis), n.toArray(dims[axis]));

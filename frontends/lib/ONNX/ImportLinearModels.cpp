@@ -1,4 +1,4 @@
-// LinearClassifier and LinearRegressor: a product with the weights, and what a sum of it says.
+// LinearClassifier and LinearRegressor: a product with the weights, and the scores of its sums.
 #include "OpFunctions.h"
 #include "Scores.h"
 

@@ -6,7 +6,7 @@ using namespace mlir;
 namespace vx::onnx {
 
 namespace {
-/// What a loss has beside its log-probabilities.
+/// The inputs of a loss except its log-probabilities.
 struct Targets {
   /// One for each sample, checked; 0 where the sample is ignored.
   Value places;
@@ -15,7 +15,7 @@ struct Targets {
 };
 } // namespace
 
-/// An integer in all places of a tensor of integers.
+/// A tensor of integers with one value in all elements.
 static Value splatInteger(NodeImporter &n, int64_t number, RankedTensorType type) {
   auto scalarType = RankedTensorType::get({}, type.getElementType());
   APInt bits(type.getElementTypeBitWidth(), number, /*isSigned=*/true);
@@ -52,13 +52,13 @@ static Targets getTargets(NodeImporter &n) {
   return targets;
 }
 
-/// Output 0 from log-probabilities in the type that sums are kept in.
+/// Sets output 0 from log-probabilities in the type of sums.
 static void setLoss(NodeImporter &n, Value logs, const Targets &targets) {
   std::string reduction = n.getString("reduction", "mean");
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     throwInvalid("expects 'reduction' to be none, sum or mean, got '" + reduction + "'");
   Dims dims = vx::getDims(typeOf(logs));
-  // Of each sample the one log-probability that its target names; what the others are, NaN or infinite, is no matter.
+  // Selects the log-probability of each sample's target. Others do not matter, also if they are NaN or infinite.
   Value classes = n.emitAs<IotaOp>(makeTensorType(dims, elementOf(targets.places)), 1);
   Value isTarget = n.emit<CompareOp>(ComparePredicate::eq, classes, n.broadcastAlong(targets.places, dims, 1));
   Value none = n.splatLike(0, logs);

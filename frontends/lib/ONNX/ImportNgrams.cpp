@@ -17,7 +17,7 @@ struct Ngrams {
 
 namespace {
 
-/// What the n-grams are made of: integers or strings.
+/// The pool of n-grams: integers or strings.
 struct Pool {
   SmallVector<int64_t> numbers;
   SmallVector<StringRef> texts;
@@ -55,7 +55,7 @@ static Pool readPool(NodeImporter &n) {
   return pool;
 }
 
-/// What the node counts of, of the lengths that it is asked to count, and how many n-grams the pool has in all.
+/// Reads the n-grams of the lengths that the node counts, and the number of all n-grams in the pool.
 static SmallVector<Ngrams> readNgrams(NodeImporter &n, int64_t poolSize, int64_t &total) {
   int64_t shortest = n.getInt("min_gram_length"), longest = n.getInt("max_gram_length");
   if (shortest < 1 || longest < shortest)
@@ -83,8 +83,8 @@ static SmallVector<Ngrams> readNgrams(NodeImporter &n, int64_t poolSize, int64_t
   return counted;
 }
 
-/// How often each of `ngrams` is found in each row of `input`, as i32 [rows, count]. Their elements stand 1 to
-/// `skips` + 1 places from one another.
+/// Counts each of `ngrams` in each row of `input`, as i32 [rows, count]. Elements of an n-gram are 1 to `skips` + 1
+/// positions apart.
 static Value countNgrams(NodeImporter &n, Value input, const Pool &pool, const Ngrams &ngrams, int64_t skips) {
   Dims dims = vx::getDims(typeOf(input));
   DimAttr rows = dims[0], places = dims[1], count = n.dim(ngrams.count);
@@ -101,7 +101,7 @@ static Value countNgrams(NodeImporter &n, Value input, const Pool &pool, const N
     if (member == 0) {
       elements = n.broadcastInDim(input, pairs, {0, 2});
     } else {
-      // A place behind the row reads another element; what it is found in does not count.
+      // A position after the row's end reads another element. A match there does not count.
       place = n.emit<AddOp>(place, step);
       Value isInside = n.emit<CompareOp>(ComparePredicate::lt, place, size);
       Value inside = n.emit<SelectOp>(isInside, place, n.splatLike(0, place));

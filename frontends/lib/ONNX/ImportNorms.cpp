@@ -29,8 +29,7 @@ APFloat getEpsilon(NodeImporter &n, float otherwise) {
   return APFloat(epsilon);
 }
 
-/// The element type of what a normalisation found out about its rows. All is computed in f32 or wider, whatever that
-/// is.
+/// The element type of the statistics outputs of a normalisation. They are computed in f32 or wider in any case.
 static Type getStatisticsType(NodeImporter &n) {
   int64_t type = n.getInt("stash_type", TensorProto::FLOAT);
   if (type == TensorProto::FLOAT)
@@ -76,7 +75,7 @@ Value emitRmsNorm(NodeImporter &n, Value input, Value scale, int64_t axis, APFlo
   ArrayRef<DimAttr> all = dims;
   scale = n.broadcast(scale, all.drop_front(axis));
   Type type = elementOf(input), resultType = elementOf(scale);
-  if (epsilon.isZero()) { // vx.rms_norm wants one above 0
+  if (epsilon.isZero()) { // vx.rms_norm needs one above 0
     auto axes = llvm::to_vector(llvm::seq<int64_t>(axis, dims.size()));
     Value wide = n.widen(input);
     Value root = n.emit<SqrtOp>(n.mean(n.emit<MulOp>(wide, wide), axes));

@@ -36,7 +36,7 @@ std::string describeMore(ArrayRef<std::string> places) {
   return escapeControlCharacters(text + (places.size() > shown + 1 ? ", ...)" : ")"));
 }
 
-/// Of "tensor 'w': what is wrong" the tensor and what is wrong; of others only that.
+/// Splits "tensor 'w': REASON" into the tensor and the reason; a text of another form is the reason only.
 static std::pair<StringRef, StringRef> splitTensor(StringRef reason) {
   StringRef name = reason;
   if (!name.consume_front("tensor '"))

@@ -1,5 +1,5 @@
-// Steps of optimizers, of which a node updates several tensors: its inputs are a rate and a count of steps, then the
-// tensors, their gradients and what the optimizer remembers of each.
+// Steps of optimizers. A node updates several tensors: its inputs are a learning rate and a count of steps, then the
+// tensors, their gradients and the optimizer's state of each.
 #include "OpFunctions.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 
@@ -53,7 +53,7 @@ public:
     }
   }
 
-  /// A scalar in the type of `like` and in each of its places.
+  /// Repeats a scalar to the type and shape of `like`.
   Value spread(Value scalar, Value like) {
     return n.broadcastInDim(n.cast(scalar, elementOf(like)), vx::getDims(typeOf(like)), {});
   }

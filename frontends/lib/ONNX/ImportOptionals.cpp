@@ -1,12 +1,12 @@
-// Optionals. Whether one that a node makes holds a value is known: what holds one is that value, and what holds none
-// stays without a value, until branches or iterations make it depend on the call.
+// Optionals. For one that a node makes it is known whether it holds a value. One with a value is imported as that
+// value, and an empty one has no value, until branches or iterations make it depend on the call.
 #include "OpFunctions.h"
 
 using namespace mlir;
 
 namespace vx::onnx {
 
-/// What an optional of it holds, as all its values have it: without symbols, which are those of one value.
+/// The type inside of an optional, for all of its values: without symbols, which belong to one value.
 static Type getHeldType(Type type) {
   if (auto optional = dyn_cast<OptionalType>(type))
     type = optional.getValueType();

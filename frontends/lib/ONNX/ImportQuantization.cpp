@@ -1,4 +1,4 @@
-// Quantisation to integers and floats of few bits, and back; products of what is quantised.
+// Quantisation to integers and floats of few bits, dequantisation, and products of quantised values.
 #include "IntegerParts.h"
 
 using namespace mlir;
@@ -16,12 +16,12 @@ Value spreadBlocks(NodeImporter &n, Value parameter, ArrayRef<DimAttr> dims, int
   joined[axis] = own[axis] * blockSize;
   SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
   Value blocks = n.reshape(n.broadcastInDim(n.reshape(parameter, split), repeated, dimensions), joined);
-  // The last block may have fewer places.
+  // The last block may be smaller.
   return n.slice(blocks, starts, dims, SmallVector<int64_t>(rank, 1));
 }
 
-/// A scale or zero point repeated to the shape of `like`: one number, one for each place of dimension 'axis', or, with
-/// 'block_size', one for each block of places along it.
+/// Repeats a scale or zero point to the shape of `like`: one value, one for each index of dimension 'axis', or, with
+/// 'block_size', one for each block of indices along it.
 static Value spreadParameter(NodeImporter &n, Value parameter, Value like, StringRef what) {
   Dims dims = vx::getDims(typeOf(like)), own = vx::getDims(typeOf(parameter));
   int64_t rank = dims.size(), blockSize = n.version >= 21 ? n.getInt("block_size", 0) : 0;
@@ -134,7 +134,7 @@ static Value emitRoundTrip(NodeImporter &n, QuantizeOp quantize, Value scale, Va
   return n.finish(state)->getResult(0);
 }
 
-/// The type of what is quantised: the zero point's, which 'output_dtype' may repeat.
+/// The quantised type: the zero point's, which 'output_dtype' may repeat.
 static Type getQuantizedType(NodeImporter &n) {
   Type stated;
   if (int64_t number = n.version >= 21 ? n.getInt("output_dtype", 0) : 0)
@@ -275,7 +275,7 @@ static Value getFactor(NodeImporter &n, unsigned index, unsigned zeroIndex,
   return zero ? subtractZero(n, wide, zero) : wide;
 }
 
-/// Nothing where the input is of another type.
+/// Returns nullopt for an input of another type.
 static std::optional<Bytes> getBytes(NodeImporter &n, unsigned index, unsigned zeroIndex,
                                      llvm::function_ref<Value(Value, Value)> align) {
   Value elements = n.getTensor(index);
@@ -373,7 +373,7 @@ static Value alignWithFilters(NodeImporter &n, Value parameter, int64_t rank, in
   return n.reshape(parameter, dims);
 }
 
-/// The sums of products of a convolution whose input is at `input` and whose filter is at `filter`.
+/// Returns the sums of products of a convolution with the input at `input` and the filter at `filter`.
 static Value emitIntegerConv(NodeImporter &n, unsigned input, unsigned inputZero, unsigned filter,
                              unsigned filterZero) {
   int64_t rank = n.getTensorType(filter).getRank();

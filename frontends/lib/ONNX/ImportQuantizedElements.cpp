@@ -1,5 +1,5 @@
-// Ops of ONNX Runtime whose inputs and outputs are quantised to 8 bits: each computes with the numbers that the bytes
-// stand for, and rounds the result once.
+// Ops of ONNX Runtime with inputs and outputs that are quantised to 8 bits. Each dequantises its inputs, computes, and
+// rounds the result once.
 #include "IntegerParts.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 
@@ -46,12 +46,12 @@ static Value takeNumbers(NodeImporter &n, unsigned index, unsigned zeroIndex, Va
   return emitDequantized(n, bytes, spreadTo(n, scale, bytes), spreadTo(n, getSingleZero(n, zeroIndex, type), bytes));
 }
 
-/// The numbers that input `index` stands for. Its scale and its zero point are the next inputs.
+/// Dequantises input `index`. Its scale and its zero point are the next inputs.
 static Value takeNumbers(NodeImporter &n, unsigned index) {
   return takeNumbers(n, index, index + 2, getScale(n, index + 1));
 }
 
-/// Numbers as bytes of `type` by a scale, and by the zero point at `zeroIndex`.
+/// Quantises values to bytes of `type` by a scale and the zero point at `zeroIndex`.
 static Value roundToBytes(NodeImporter &n, Value numbers, Value scale, unsigned zeroIndex, Type type) {
   Value zero = getSingleZero(n, zeroIndex, checkByte(type));
   return emitQuantized(n, numbers, spreadTo(n, scale, numbers), spreadTo(n, zero, numbers), type);
@@ -103,7 +103,7 @@ static void importQLinearConcat(NodeImporter &n) {
 
 //===-- Pools ---------------------------------------------------------------------------------===//
 
-/// Sets the output to the result of `pool` for the numbers of input 0, with their channels as the second dimension.
+/// Sets the output to the result of `pool` for the dequantised input 0, with its channels as the second dimension.
 static void importQuantizedPool(NodeImporter &n, llvm::function_ref<Value(Value)> pool) {
   const int64_t rank = n.getTensorType(0).getRank();
   if (rank < 3)

@@ -1,5 +1,6 @@
-// Random numbers, from bits that depend on a key and a place alone: the same on every device. A node with a seed draws
-// the same in each call; the others of an instance take keys from a counter, so that each draw is another one.
+// Random numbers, from bits that depend on a key and a position alone, so they are the same on every device. A node
+// with a seed draws the same numbers in each call. The other nodes of an instance get keys from a counter, so each draw
+// differs.
 #include "OpFunctions.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 
@@ -21,7 +22,7 @@ static Value emitKey(NodeImporter &n) {
   return key;
 }
 
-/// Numbers of f32 or f64, uniform in [0, 1): multiples of 2^-24 or 2^-53.
+/// Random f32 or f64, uniform in [0, 1): multiples of 2^-24 or 2^-53.
 static Value drawUniform(NodeImporter &n, Value key, int64_t stream, ArrayRef<DimAttr> dims, Type type) {
   Type word = IntegerType::get(n.context, 32, IntegerType::Unsigned);
   auto draw = [&](int64_t number, unsigned drops) {
@@ -34,7 +35,7 @@ static Value drawUniform(NodeImporter &n, Value key, int64_t stream, ArrayRef<Di
   return emitScaled(n, n.emit<AddOp>(high, draw(2 * stream + 1, 6)), std::ldexp(1, -53));
 }
 
-/// Box and Muller: a radius that the logarithm of one number gives, in a direction that the other one says.
+/// Box and Muller: a radius from the logarithm of one number, and a direction from the other.
 static Value drawNormal(NodeImporter &n, Value key, ArrayRef<DimAttr> dims, Type type) {
   Value first = drawUniform(n, key, 0, dims, type), second = drawUniform(n, key, 1, dims, type);
   Value left = n.emit<SubOp>(n.splatLike(1, first), first); // above 0
@@ -102,8 +103,8 @@ static void importBernoulli(NodeImporter &n) {
   n.setOutput(0, n.cast(n.emit<CompareOp>(ComparePredicate::lt, draws, wide), type));
 }
 
-/// Gumbel's way: the greatest of the logarithms, each with a number of its own added, is each class's as often as its
-/// share says.
+/// Gumbel's method: add a random number to each class's logarithm and take the greatest. Each class wins with its
+/// probability.
 static void importMultinomial(NodeImporter &n) {
   Value scores = n.getTensor(0);
   if (typeOf(scores).getRank() != 2 || !isa<FloatType>(elementOf(scores)))

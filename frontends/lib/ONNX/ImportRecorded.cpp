@@ -1,11 +1,11 @@
-// What recorded graphs have and ONNX has not.
+// Ops that recorded graphs have and ONNX does not.
 #include "OpFunctions.h"
 
 using namespace mlir;
 
 namespace vx::onnx {
 
-/// The value with the sizes of `dims`, where what it has may be these; the call checks what is not known.
+/// Gives the value the sizes of `dims`, if its own may be equal to them. The call checks those that are not known.
 static void importAs(NodeImporter &n) {
   Value value = n.getTensor(0);
   Dims have = vx::getDims(typeOf(value)), want;
@@ -41,8 +41,7 @@ static void importLoss(NodeImporter &n) {
   n.setOutput(1, values.accuracy);
 }
 
-/// The element of each row that an index names: the row's sum of what stands there, which needs no scatter for its
-/// gradient.
+/// Selects the element of each row at an index, as the row's sum of a selection. So its gradient needs no scatter.
 static void importPick(NodeImporter &n) {
   Value rows = n.getTensor(0), indices = n.getTensor(1);
   Dims dims = vx::getDims(typeOf(rows)), own = vx::getDims(typeOf(indices));

@@ -1,5 +1,5 @@
-// LSTM, GRU and RNN: a loop over the places of the sequence for each direction. The product of the data with its
-// weights is one for all places and stands before the loop.
+// LSTM, GRU and RNN: a loop over the positions of the sequence for each direction. One product before the loop
+// multiplies the data of all positions with its weights.
 #include "DimMath.h"
 #include "IntegerParts.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
@@ -10,14 +10,14 @@ namespace vx::onnx {
 
 namespace {
 
-/// A function of the gates: its ONNX name, and the defaults of the two numbers that some have.
+/// An activation of the gates: its ONNX name, and the defaults of its two parameters, if it has them.
 struct KnownActivation {
   StringLiteral name;
   std::optional<double> alpha, beta;
   Value (*emit)(NodeImporter &n, Value x, double alpha, double beta);
 };
 
-/// One with its numbers.
+/// An activation with its parameters.
 struct Activation {
   const KnownActivation *known;
   double alpha = 0, beta = 0;
@@ -54,7 +54,7 @@ static constexpr KnownActivation knownActivations[] = {
 
 namespace {
 
-/// What differs between the three ops.
+/// The differences between the three ops.
 struct Cell {
   int64_t gates;                      // blocks of rows of the weights
   SmallVector<StringRef> activations; // of one direction
@@ -112,7 +112,7 @@ protected:
   /// Gates `from` up to `to` of a place of the sequence, [batch, (to - from) * hidden]: the products of the data, with
   /// the biases of both sides that may be added there.
   using DataOfGates = llvm::function_ref<Value(int64_t from, int64_t to)>;
-  /// The states behind a place.
+  /// Returns the states after a position.
   virtual SmallVector<Value> step(const Weights &weights, DataOfGates data, ArrayRef<Value> states) = 0;
   virtual void prepare(Weights &weights) {}
   /// The weights of one direction at input 1 or 2: a row for each hidden place of each gate.
@@ -184,7 +184,7 @@ private:
       throwInvalid("expects " + Twine(directions * count) + " 'activations', got " + Twine(names.size()));
     SmallVector<float> alphas = n.getFloats("activation_alpha"), betas = n.getFloats("activation_beta");
     size_t nextAlpha = 0, nextBeta = 0;
-    // A number is taken by the next function that has one of the kind.
+    // A parameter is for the next activation that has one of its kind.
     auto take = [](ArrayRef<float> given, size_t &next, std::optional<double> otherwise) {
       if (!otherwise)
         return 0.0;
@@ -221,7 +221,7 @@ private:
     if (hidden <= 0 && !size)
       throwUnsupported(Advice::FixSizes,
                        "expects weights whose number of hidden places is known, got " + describe(recurrent.getType()));
-    // What it is multiplied with does not overflow.
+    // So products with it do not overflow.
     if (hidden < 1 || hidden > maxElements / 8)
       throwInvalid("expects a 'hidden_size' from 1 to " + Twine(maxElements / 8) + ", got " + Twine(hidden));
     DimAttr rows = n.dim(cell.gates * hidden), count = n.dim(directions);
@@ -269,7 +269,7 @@ private:
     return states;
   }
 
-  /// The states of all places, null where nothing reads them; `states` become the last ones.
+  /// Returns the states of all positions; null if nothing reads them. Sets `states` to the last ones.
   Value run(Weights &weights, SmallVectorImpl<Value> &states, bool isReverse) {
     Value projected = multiplyAll(data, weights.data); // [length, batch, gates * hidden]
     if (weights.dataBias) {
@@ -313,7 +313,7 @@ private:
     SmallVector<Value> next = step(weights, here, states);
     Value written = next.front();
     if (lengths) {
-      // Behind the end of a sequence its states stay, and the output is 0.
+      // After the end of a sequence its states do not change, and the output is 0.
       Value number = n.broadcast(n.emitDim(place, elementOf(lengths)), {batch});
       Value isInside = n.emit<CompareOp>(ComparePredicate::lt, number, lengths);
       isInside = n.broadcastInDim(isInside, {batch, n.dim(hidden)}, {0});
@@ -365,9 +365,9 @@ private:
   bool joinsForget; // f is 1 - i
 };
 
-/// An LSTM whose weights are bytes, with a column for each row of another's, and inputs 8 to 11 for their scales and
-/// zero points: one for all of a direction, or one for each column. Data and states are quantised before the product,
-/// by the least and the greatest of all numbers that are multiplied at once.
+/// An LSTM with weights of bytes, which are transposed. Inputs 8 to 11 are their scales and zero points: one for each
+/// direction, or one for each column. Data and states are quantised before the product, by the least and the greatest
+/// of all values in the product.
 class QuantizedLstm : public Lstm {
 public:
   explicit QuantizedLstm(NodeImporter &n) : Lstm(n) {}

@@ -1,4 +1,4 @@
-// Reductions over dimensions, and what divides by them.
+// Reductions over dimensions, and ops that divide by them.
 #include "OpFunctions.h"
 #include "RunTimeLists.h"
 
@@ -8,7 +8,7 @@ namespace vx::onnx {
 
 namespace {
 struct Reduction {
-  /// What is reduced: the input, or where only the call knows the axes, the input in another shape.
+  /// The reduced value: the input, or the input in another shape if the axes are known at run time only.
   Value input;
   SmallVector<int64_t> axes; // empty: the input passes through the elementwise part
   Dims result;

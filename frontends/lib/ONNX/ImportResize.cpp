@@ -1,4 +1,5 @@
-// Resize: each dimension on its own, as a choice or a mixture of neighbours by places that the program computes.
+// Resize: each dimension by itself, as a selection or a weighted sum of neighbours at positions that the program
+// computes.
 #include "OpFunctions.h"
 
 using namespace mlir;
@@ -9,7 +10,7 @@ namespace {
 
 enum class Mode { nearest, linear, cubic };
 
-/// What a node says, but for sizes.
+/// The settings of a node, except sizes.
 struct Resizing {
   Mode mode = Mode::nearest;
   std::string coordinates, nearest;
@@ -31,13 +32,13 @@ struct Target {
   Value scale;
   /// Where it is known.
   std::optional<double> knownScale;
-  /// 1 / scale rounded up, at least 1, and the same of 2 / scale: how far a filter for fewer places reaches.
+  /// 1 / scale rounded up, at least 1, and the same for 2 / scale: the reach of a downsampling filter.
   DimAttr reach, twiceReach;
   /// In the roi.
   Value start, end;
 };
 
-/// The places along one dimension from which the result's are taken.
+/// The source positions of the result along one dimension.
 class Axis {
 public:
   Axis(NodeImporter &n, const Target &target) : n(n), target(target) {
@@ -84,7 +85,7 @@ public:
                  mode + "'");
   }
 
-  /// Whole places of any shape as indices inside of the input.
+  /// Integer positions of any shape as indices inside of the input.
   Value toIndices(Value places) {
     return n.cast(n.emit<MinOp>(n.emit<MaxOp>(places, n.splatLike(0, places)), spreadLike(getLast(), places)),
                   IntegerType::get(n.context, 64));
@@ -110,7 +111,7 @@ public:
 
   Value size(DimAttr dim) { return spread(n.emitDim(dim, IntegerType::get(n.context, 64))); }
   Value getLast() { return n.emit<SubOp>(size(target.from), n.splat(1, type)); }
-  /// A scalar at all places.
+  /// Repeats a scalar to all positions.
   Value spread(Value scalar) { return n.broadcastInDim(n.cast(scalar, type.getElementType()), {target.to}, {}); }
   /// One value for each place, for each of its neighbours.
   Value spreadLike(Value places, Value like) { return n.broadcastInDim(places, vx::getDims(n.typeOf(like)), {0}); }
@@ -124,7 +125,7 @@ private:
   Value number;
 };
 
-/// The weight of what lies at these distances from a place: a tent, or the cubic of Keys with parameter `a`.
+/// The weight of elements at these distances: linear, or Keys' cubic with parameter `a`.
 Value weigh(NodeImporter &n, Value distance, const Resizing &resizing) {
   auto number = [&](double value) { return n.splatLike(value, distance); };
   if (resizing.mode == Mode::linear)
@@ -444,7 +445,7 @@ static void importResize(NodeImporter &n) {
   resize(n, resizing, axes, scales, hasSizes);
 }
 
-/// What Resize was called before version 10.
+/// The former name of Resize, before version 10.
 static void importUpsample(NodeImporter &n) {
   Resizing resizing;
   resizing.mode = getMode(n);

@@ -1,5 +1,5 @@
-// Samples of images at points that data tells, the grids of such points, and what is made of them: pooled regions, and
-// convolutions whose places move.
+// Samples of images at points from data, grids of such points, and ops of them: pooled regions, and deformable
+// convolutions.
 #include "OpFunctions.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 
@@ -12,7 +12,7 @@ namespace vx::onnx {
 static void importAffineGrid(NodeImporter &n) {
   Value theta = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(theta));
-  // The matrices say how many sizes there are where the list's length is the call's.
+  // The matrices have the number of sizes if the list's length is known at run time only.
   std::optional<int64_t> rows = dims.size() == 3 ? dims[1].asConstant() : std::nullopt;
   Dims size = n.getIntegers(1, rows ? std::optional(*rows + 2) : std::nullopt);
   int64_t count = int64_t(size.size()) - 2; // of dimensions of space
@@ -33,7 +33,8 @@ static void importAffineGrid(NodeImporter &n) {
   Dims column(space);
   column.push_back(n.dim(1));
   SmallVector<Value> coordinates;
-  // From -1 to 1 over the places, or over their outer bounds; the last dimension of space is the first coordinate.
+  // From -1 to 1 over the elements' centers, or over their outer bounds. The last dimension of space is the first
+  // coordinate.
   for (int64_t d = count - 1; d >= 0; --d) {
     Value places = n.emitAs<IotaOp>(makeTensorType(space[d], type), 0), two = n.splatLike(2, places);
     auto spread = [&](DimAttr number) { return n.broadcastInDim(n.emitDim(number, type), space[d], {}); };
@@ -101,7 +102,7 @@ private:
     return n.emit<MaxOp>(n.emit<MinOp>(place, last), like(0, place));
   }
 
-  /// Back and forth between the places of the first and the last element, or their outer bounds.
+  /// Reflects a position between the centers of the first and the last element, or their outer bounds.
   Value reflect(Value place, DimAttr size) {
     Type type = elementOf(place);
     Value low = like(aligns ? 0 : -0.5, place);
@@ -129,7 +130,7 @@ private:
   SmallVector<Step> getSteps(size_t d, Value place) {
     if (interpolation == Interpolation::Nearest)
       place = n.emit<RoundOp>(place);
-    // Neighbours of a cubic are at the border, and not its point: that is what PyTorch and ONNX Runtime compute.
+    // A cubic clamps the neighbours to the border and not the point, as PyTorch and ONNX Runtime do.
     if (outside == Outside::Border && interpolation != Interpolation::Cubic)
       place = clamp(place, sizes[d]);
     else if (outside == Outside::Reflection)
@@ -157,7 +158,7 @@ private:
     return n.emit<SubOp>(n.emit<MulOp>(sum, x), like(4 * a, x));
   }
 
-  /// The sum over the neighbours along dimension `d` and those behind it.
+  /// The weighted sum over the neighbours along dimension `d` and the following ones.
   Value combine(size_t d, Value place, Value weight, Value isInside) {
     if (d == steps.size()) {
       Value taken = n.emit<GatherOp>(rows, place, 0, IntegerAttr(), true);
@@ -449,7 +450,7 @@ static void importDeformConv(NodeImporter &n) {
     Dims split = {batch, n.dim(parts), taps, points};
     mask = n.transpose(n.reshape(n.widen(n.getTensor(4)), split), {0, 3, 2, 1});
   }
-  // Of the kernel's places at each of the result's: [batch, places..., kernel...].
+  // For the kernel's positions at each position of the result: [batch, places..., kernel...].
   Dims all = {batch};
   llvm::append_range(all, places);
   llvm::append_range(all, kernel);

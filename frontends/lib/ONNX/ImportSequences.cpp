@@ -12,7 +12,7 @@ TensorType joinElementTypes(TensorType lhs, TensorType rhs) {
   SmallVector<int64_t> shape;
   for (auto [l, r] : llvm::zip(left.getShape(), right.getShape()))
     shape.push_back(l == r ? l : ShapedType::kDynamic);
-  // Symbols of one tensor say nothing about the others.
+  // Symbols of one tensor do not describe the others.
   return RankedTensorType::get(shape, lhs.getElementType());
 }
 
@@ -59,7 +59,7 @@ static void importSequenceInsert(NodeImporter &n) {
                  describe(value.getType()));
   TensorType elementType = typeOf(value);
   if (n.getEntry(0).isEmptySequence) {
-    // Nothing is in the sequence yet: the first tensor says what it holds.
+    // The sequence is empty: the first tensor decides its element type.
     elementType = joinElementTypes(elementType, elementType);
     type = SequenceType::get(n.context, elementType);
     sequence = n.emitAs<SequenceConstructOp>(type, ValueRange());

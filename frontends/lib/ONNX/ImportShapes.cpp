@@ -21,7 +21,7 @@ static void reshapeOutput(NodeImporter &n, ArrayRef<DimAttr> dims) {
 /// The sizes that a list asks for which only the data knows, computed by the program and read back. One that cannot be
 /// is below 0, which fails the call.
 static Dims bindShape(NodeImporter &n, ArrayRef<DimAttr> input, bool allowZero) {
-  constexpr int64_t isLeft = -1, isNone = -2; // what the place of a size says instead
+  constexpr int64_t isLeft = -1, isNone = -2; // special values in place of a size
   Type i64 = n.builder.getI64Type();
   Value list = n.getRunTimeIntegers(1);
   auto equals = [&](Value value, int64_t number) {
@@ -32,7 +32,7 @@ static Dims bindShape(NodeImporter &n, ArrayRef<DimAttr> input, bool allowZero) 
     same.resize(typeOf(list).getNumElements(), n.dim(isNone));
     list = n.emit<SelectOp>(equals(list, 0), n.emitList(same), list);
   }
-  // One -1 may take what is left of the input's elements.
+  // One -1 may be the remaining size of the input.
   Value left = equals(list, isLeft), one = n.emitScalar(1, i64), none = n.emitScalar(isLeft, i64);
   SmallVector<int64_t> axes = {0};
   Value others = n.emit<ReduceOp>(ReduceKind::prod, n.emit<SelectOp>(left, n.splatLike(1, list), list), axes);
@@ -41,7 +41,7 @@ static Dims bindShape(NodeImporter &n, ArrayRef<DimAttr> input, bool allowZero) 
   Value quotient = n.emit<DivOp>(elements, n.emit<MaxOp>(others, one));
   Value isPossible = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, others, one),
                                    n.emit<CompareOp>(ComparePredicate::le, lefts, one));
-  // Where something is left over, the sizes are not those of the input, and the reshape says so.
+  // If there is a remainder, the sizes do not fit the input, and the reshape fails.
   Value size = n.emit<SelectOp>(isPossible, quotient, none);
   list = n.emit<SelectOp>(left, n.broadcast(size, vx::getDims(typeOf(list))), list);
   return n.bindElements(list, n.proto.input(1));
@@ -54,7 +54,7 @@ static void importReshape(NodeImporter &n) {
     RankedTensorType list = n.getTensorType(1);
     if (list.getRank() != 1 || !list.getElementType().isInteger())
       throwInvalid("expects a list of integers as input 1, got " + describe(list));
-    // What another node read back may have been a 0 or -1 for this one.
+    // An element that another node read back may be a 0 or -1 for this one.
     std::optional<Dims> contents = n.getContents(1);
     if (!contents || n.getEntry(1).contentsAreRead)
       return n.setOutput(0, n.reshape(n.getTensor(0), bindShape(n, input, allowZero)));
@@ -243,7 +243,7 @@ static void importTile(NodeImporter &n) {
   if (repeats.size() != input.size())
     throwInvalid("expects one entry of 'repeats' for each of the " + Twine(input.size()) + " dimensions, got " +
                  Twine(repeats.size()));
-  // Each repeated dimension gets one of size `repeats` before it, and the two are joined afterwards.
+  // Each repeated dimension gets one of size `repeats` before it. Then both are merged.
   Dims spread, joined;
   SmallVector<int64_t> dimensions;
   for (auto [size, count] : llvm::zip(input, repeats)) {

@@ -94,8 +94,8 @@ static void limitSteps(MutableArrayRef<int64_t> steps) {
   }
 }
 
-/// A slice whose axes or steps only the call knows, or one backwards between bounds that it knows: the program finds
-/// the first place and the number of places in each dimension.
+/// A slice with axes or steps that are known at run time only, or a reversed one with such bounds. The program computes
+/// the first index and the number of elements in each dimension.
 static void sliceAtRunTime(NodeImporter &n, std::optional<SmallVector<int64_t>> knownAxes,
                            std::optional<SmallVector<int64_t>> knownSteps) {
   Dims input = n.getDims(0);
@@ -261,8 +261,8 @@ static void importSlice(NodeImporter &n) {
   n.setOutput(0, n.slice(n.getTensor(0), offsets, results, strides));
 }
 
-/// Pads one dimension by elements that it has: the last one at each side (edge), or those at the places that count on
-/// from the other end (wrap) or back again (reflect).
+/// Pads one dimension by its own elements: the outermost one at each side (edge), the elements from the other end
+/// (wrap), or the mirrored elements (reflect).
 static Value padFromInside(NodeImporter &n, Value value, int64_t axis, DimAttr low, DimAttr high, StringRef mode) {
   Type i64 = n.builder.getI64Type();
   DimAttr size = vx::getDim(typeOf(value), axis), result = addDims(addDims(size, low), high);

@@ -1,4 +1,4 @@
-// Sorts, and what stands on them: the greatest elements, and the different ones.
+// Sorts, and ops that need them: the greatest elements, and the unique ones.
 #include "OpFunctions.h"
 #include "vx/Dialect/VX/Utils/LastInOrder.h"
 
@@ -36,8 +36,8 @@ static Value takeFirst(NodeImporter &n, Value rows, DimAttr count) {
   return n.slice(rows, {n.dim(0), n.dim(0)}, {dims[0], count}, {1, 1});
 }
 
-/// The places of the elements of each row of `rows`, [rows, n], in their order: [rows, n], i64. Longer rows are sorted
-/// by blocks, which are then merged.
+/// Returns the indices that sort each row of `rows`, [rows, n]: [rows, n], i64. Longer rows are sorted in blocks, which
+/// are then merged.
 static Value sortPlaces(NodeImporter &n, Value rows, bool descending) {
   constexpr int64_t block = TopPlacesOp::mostCount;
   Dims dims = vx::getDims(typeOf(rows));
@@ -67,7 +67,7 @@ static Value sortTuples(NodeImporter &n, Value tuples) {
   return n.reshape(places, dims[0]);
 }
 
-/// Of each row of `values`, [rows, n], the elements at its `places`, which are in range.
+/// Returns the elements of each row of `values`, [rows, n], at its `places`, which are in range.
 static Value takeInRows(NodeImporter &n, Value values, Value places) {
   Dims dims = vx::getDims(typeOf(values)), taken = vx::getDims(typeOf(places));
   Type i64 = n.builder.getI64Type();
@@ -77,7 +77,7 @@ static Value takeInRows(NodeImporter &n, Value values, Value places) {
   return n.emit<GatherOp>(flat, n.emit<AddOp>(first, places), 0, IntegerAttr(), /*in_range=*/true);
 }
 
-/// The first `count` places of each row in its order.
+/// Returns the first `count` indices that sort each row.
 static Value selectPlaces(NodeImporter &n, Value rows, DimAttr count, bool descending) {
   if (std::optional<int64_t> known = count.asConstant(); known && *known <= TopPlacesOp::mostCount)
     return n.emit<TopPlacesOp>(rows, *known, descending);

@@ -1,4 +1,4 @@
-// Strings: what the host computes of them. To move, choose and compare strings is what it is for numbers.
+// Functions of strings, which the host computes. Moves, selections and comparisons of strings are those of numbers.
 #include "OpFunctions.h"
 
 #include "vx/base/string_functions.h"
@@ -60,7 +60,7 @@ Value castStrings(NodeImporter &n, Value value, Type elementType) {
                            describe(value.getType()));
     return mapElements(n, HostFunctionKind::string_format, value, elementType);
   }
-  // What is no 0 is true.
+  // Any value except 0 is true.
   if (elementType.isInteger(1)) {
     Value number = mapElements(n, HostFunctionKind::string_parse, value, n.builder.getF64Type());
     return n.cast(number, elementType);

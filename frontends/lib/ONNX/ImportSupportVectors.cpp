@@ -1,4 +1,4 @@
-// SVMClassifier and SVMRegressor: kernels between rows and support vectors, and what their sums decide.
+// SVMClassifier and SVMRegressor: kernels between rows and support vectors, and decisions by their sums.
 #include "OpFunctions.h"
 #include "Scores.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// The kernel of each row and vector, f32 of [rows, vectors]. `vectors` has one behind the other.
+/// The kernel of each row and vector, f32 of [rows, vectors]. `vectors` are concatenated.
 static Value emitKernels(NodeImporter &n, Value rows, ArrayRef<float> vectors, int64_t count, StringRef kernel) {
   Dims dims = vx::getDims(typeOf(rows));
   int64_t all = vectors.size();

@@ -1,6 +1,5 @@
-// Gradient: the nodes between some values and another one are imported once more, from the values that the node is
-// given on. What is computed twice by that, as the node is given the same values, becomes one where gradients are
-// expanded.
+// Gradient: the nodes between the values `xs` and `y` are imported again, beginning with the values that are passed to
+// the node. If these are the same values, both copies are merged when gradients are expanded.
 #include "OpFunctions.h"
 
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
@@ -25,7 +24,8 @@ static Scope *findScope(Scope *from, StringRef name) {
   return from;
 }
 
-/// The names of the values that a node depends on: its inputs, what its subgraphs name, and of a gradient `y`.
+/// Collects the names of the values that a node depends on: its inputs, the outer values of its subgraphs, and `y` of a
+/// gradient.
 static void collectReads(const NodeProto &node, const Scope &scope, SmallVectorImpl<StringRef> &reads) {
   llvm::append_range(reads, node.input());
   const bool isGradient = node.domain() == trainingDomain && node.op_type() == "Gradient";
@@ -48,7 +48,7 @@ static void collectReads(const NodeProto &node, const Scope &scope, SmallVectorI
 
 namespace {
 
-/// The nodes before a Gradient node that its `y` depends on, up to values that others stand for.
+/// The nodes before a Gradient node that its `y` depends on, up to replaced values.
 class Dependences {
 public:
   Dependences(Scope *innermost, const llvm::StringSet<> &ends) : innermost(innermost), ends(ends) {}
@@ -59,7 +59,7 @@ public:
       auto [name, reader] = stack.pop_back_val();
       Scope *scope = name.empty() || ends.contains(name) ? nullptr : findScope(reader, name);
       if (!scope)
-        continue; // what only a subgraph of the reader makes has no entry here
+        continue; // a value that only a subgraph of the reader makes has no entry here
       if (scope != findScope(innermost, name))
         throwInvalid("expects a name once in a graph and those around it, but '" + name + "' names two values");
       std::optional<size_t> index = findProducer(scope, name);
@@ -103,11 +103,11 @@ private:
   Scope *const innermost;
   const llvm::StringSet<> &ends;
   std::map<Scope *, llvm::StringMap<size_t>> producers;
-  /// By the depths of their scopes and their places there, which is the order in which they are made.
+  /// Ordered by the depths of their scopes and their positions there, which is the order in which they are made.
   std::map<std::pair<unsigned, size_t>, Scope *> nodes;
 };
 
-/// A scope inside of the current one, whose ops go to the insertion point.
+/// A scope inside of the current one. Its ops are made at the insertion point.
 class InnerScope {
 public:
   explicit InnerScope(ModelImporter &model) : model(model), outer(model.scope) {
@@ -179,7 +179,7 @@ static void importGradient(NodeImporter &n) {
       mark.value = watched.back();
       entry = std::move(mark);
     }
-    // What is known of the value that stands for itself is known of all that it makes.
+    // A value that replaces itself keeps its facts, and so do the values that are computed from it.
     if (index < xs.size() || n.proto.input(index) != name)
       changed.insert(name);
     if (!entry.block)

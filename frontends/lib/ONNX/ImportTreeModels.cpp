@@ -1,4 +1,4 @@
-// TreeEnsembleClassifier and TreeEnsembleRegressor: trees whose nodes and leaves are known by numbers of their own.
+// TreeEnsembleClassifier and TreeEnsembleRegressor: trees with explicit ids of nodes and leaves.
 #include "DecisionTrees.h"
 #include "OpFunctions.h"
 #include "Scores.h"
@@ -15,7 +15,7 @@ namespace {
 
 class TreeModel {
 public:
-  /// `votes` is what the names of votes begin with.
+  /// `votes` is the prefix of the names of votes.
   TreeModel(NodeImporter &n, StringRef votes, StringRef targets) : n(n), votes(votes), targets(targets) {
     rows = getFloatRows(n);
     hasTensors = n.hasAttribute("nodes_values_as_tensor") || n.hasAttribute((votes + "_weights_as_tensor").str()) ||

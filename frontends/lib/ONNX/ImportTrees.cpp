@@ -1,4 +1,4 @@
-// Ensembles of decision trees as TreeEnsemble has them: places of nodes and of leaves.
+// TreeEnsemble's form of decision trees, with indices of nodes and of leaves.
 #include "DecisionTrees.h"
 #include "OpFunctions.h"
 #include "Scores.h"
@@ -114,7 +114,7 @@ private:
     readBranch("nodes_falsenodeids", "nodes_falseleafs", trees.whenFalse);
   }
 
-  /// The sets stand one behind the other, in the order of their nodes, with a NaN behind each or between them.
+  /// The sets are concatenated, in the order of their nodes, with a NaN after each or between them.
   void readMembers() {
     SmallVector<int64_t> withSets;
     for (auto [node, mode] : llvm::enumerate(trees.modes))

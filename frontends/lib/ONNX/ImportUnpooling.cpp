@@ -1,4 +1,4 @@
-// The inverse of a MaxPool that says where its elements were.
+// MaxUnpool: the inverse of a MaxPool with indices.
 #include "OpFunctions.h"
 
 using namespace mlir;
@@ -36,7 +36,7 @@ static void importMaxUnpool(NodeImporter &n) {
       result[d + 2] = addDims(reach, n.dim(kernel[d] - pads[d] - pads[count + d]));
     }
   }
-  // The places count through all of the result.
+  // The indices are flat indices into the whole result.
   DimAttr size = productOf(n.context, result), updates = productOf(n.context, dims);
   Value flat = n.splat(0, makeTensorType(size, elementOf(input)));
   Value indices = n.emit<CheckIndicesOp>(n.reshape(places, {updates, n.dim(1)}), n.toArray(size));

@@ -1,4 +1,4 @@
-// Windows of signals: sums of cosines over a number of points that an input says.
+// Window functions of signals: sums of cosines. An input has the number of points.
 #include "OpFunctions.h"
 
 #include <cmath>

@@ -53,7 +53,7 @@ static Window getWindow(NodeImporter &n, ArrayRef<DimAttr> spatial, Dims kernel)
       window.low.push_back(n.dim(0));
       window.high.push_back(n.dim(0));
     } else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
-      // ceil(size / stride) places; an odd pad goes to the side of the name.
+      // ceil(size / stride) positions; an odd pad goes to the side in the name.
       DimAttr stride = n.dim(window.strides[i]);
       DimAttr places = ceilDivDims(spatial[i], stride);
       DimAttr covered = addDims(mulDims(subDims(places, n.dim(1)), stride), getReach(n, window, i));
@@ -179,7 +179,7 @@ static void importConvTranspose(NodeImporter &n) {
     DimAttr whole = addDims(mulDims(subDims(dims[d + 2], n.dim(1)), stride),
                             addDims(getReach(n, kernel[d], dilations[d]), n.dim(more[d])));
     if (wanted || autoPad.starts_with("SAME")) {
-      // What the result has too much is cut off at both ends.
+      // Excess elements of the result are cut off at both ends.
       DimAttr total = subDims(whole, wanted ? n.dim((*wanted)[d]) : mulDims(dims[d + 2], stride));
       // A negative total widens the result, at its end.
       DimAttr cut = maxDims(total, zero), half = floorDivDims(cut, n.dim(2));
@@ -204,8 +204,9 @@ static Window getPoolWindow(NodeImporter &n, ArrayRef<DimAttr> spatial) {
   return getWindow(n, spatial, std::move(sizes));
 }
 
-/// What `ceil_mode` adds at the end of each dimension: there are ceil((size - reach) / stride) + 1 places, less those
-/// that would start behind the input and its pad before it. May be negative, where the last elements are in no window.
+/// Returns the padding of `ceil_mode` at the end of each dimension. There are ceil((size - reach) / stride) + 1
+/// positions, without those that start after the input and its leading pad. It is negative if the last elements are in
+/// no window.
 static Dims getCeilPads(NodeImporter &n, ArrayRef<DimAttr> spatial, const Window &window) {
   Dims extra;
   for (size_t i = 0; i < spatial.size(); ++i) {
@@ -240,8 +241,8 @@ static Dims getSpatial(Value input) {
   return Dims(ArrayRef<DimAttr>(dims).drop_front(2));
 }
 
-/// For each window the place of its greatest element in the whole input, as all elements are numbered; the first of
-/// several. Pads are no places.
+/// Returns the flat index in the whole input of each window's greatest element; the first of several. Pads have no
+/// index.
 static Value findGreatest(NodeImporter &n, Value input, Value greatest, const Window &window) {
   Dims dims = vx::getDims(typeOf(input)), result = vx::getDims(typeOf(greatest));
   int64_t rank = dims.size(), count = rank - 2;
@@ -250,7 +251,7 @@ static Value findGreatest(NodeImporter &n, Value input, Value greatest, const Wi
     return n.broadcastInDim(n.emitDim(number, i64), shape, {});
   };
   auto times = [&](Value value, int64_t factor) { return n.emit<MulOp>(value, n.splatLike(double(factor), value)); };
-  // Dimension d of the windows is two: 2 * d of their places, and 2 * d + 1 of the places in them.
+  // Dimension d of the windows becomes two: 2 * d for their positions, and 2 * d + 1 for the positions in them.
   Value elements = input;
   SmallVector<Value> inside;
   for (int64_t d = 0; d < count; ++d) {
@@ -325,7 +326,7 @@ Value emitAveragePool(NodeImporter &n, Value input) {
   Window window = getPoolWindow(n, spatial);
   bool countPads = n.getFlag("count_include_pad", false);
   Dims extra = getCeilPads(n, spatial, window);
-  // What counts: the input, with its pads or without. The ones that stand for it are summed like the input itself.
+  // Counts the input with or without its pads: ones in its shape are summed like the input itself.
   Dims counted = {n.dim(1), n.dim(1)};
   Window countWindow = window;
   bool isWhole = true;
@@ -388,7 +389,8 @@ static void importLpPool(NodeImporter &n) {
   n.setOutput(0, n.cast(emitRootOfPowers(n, sum, p), elementOf(input)));
 }
 
-/// The dimensions of an image, as one of the two lists of sizes or an attribute says; nothing where none does.
+/// Returns the number of dimensions of an image from one of the two lists of sizes or an attribute; nullopt if none has
+/// it.
 static std::optional<int64_t> countSpace(NodeImporter &n) {
   for (unsigned index : {1, 2})
     if (RankedTensorType type = n.getTensorType(index); type.getRank() == 1 && type.hasStaticShape())
@@ -399,7 +401,7 @@ static std::optional<int64_t> countSpace(NodeImporter &n) {
   return std::nullopt;
 }
 
-/// Adds the elements of blocks to where they stand in the image that they were taken from.
+/// Adds the elements of blocks to their positions in the image.
 static void importCol2Im(NodeImporter &n) {
   Value input = n.getTensor(0);
   std::optional<int64_t> known = countSpace(n);
@@ -418,7 +420,7 @@ static void importCol2Im(NodeImporter &n) {
     throwInvalid("expects blocks of at least one element, got " + elements.str());
   DimAttr channels = floorDivDims(dims[1], elements);
   n.require(ConstraintKind::equal, mulDims(channels, elements), dims[1]);
-  // The places of the elements of each block, along each dimension: [block..., blocks..., dimension].
+  // The positions of the elements of each block along each dimension: [block..., blocks..., dimension].
   Dims blocks, spread(block);
   for (size_t d = 0; d < count; ++d) {
     DimAttr reach = addDims(mulDims(subDims(block[d], n.dim(1)), n.dim(dilations[d])), n.dim(1));
@@ -455,7 +457,7 @@ static void importCol2Im(NodeImporter &n) {
   Dims result = {dims[0], channels};
   result.append(image);
   Value zeros = n.splat(0, makeTensorType(result, elementOf(input)));
-  // What stands in a pad has a place outside of the image, and is left out.
+  // An element in a pad has a position outside of the image and is left out.
   Value tuples = places.size() == 1 ? places[0] : n.emit<ConcatOp>(ValueRange(places), int64_t(2 * count));
   n.setOutput(0, n.emit<ScatterOp>(ScatterKind::add, zeros, tuples, updates, axes));
 }

@@ -1,4 +1,4 @@
-// What is wrong with a model whatever its ops compute: versions, order, signatures, and types that it states.
+// Checks of a model that do not depend on its ops: versions, order, signatures, and stated types.
 #include "ModelImporter.h"
 
 #include "NodeImporter.h"
@@ -31,7 +31,7 @@ void ModelImporter::checkModel() {
       throwInvalid("expects one version of domain '" + spellDomain(domain) + "', got " + Twine(known->second) +
                    " and " + Twine(opset.version()));
   }
-  // Before IR version 3 a model did not say, and meant the first version.
+  // Before IR version 3 a model does not state it: the first version is meant.
   if (model.opset_import().empty() && model.ir_version() < 3)
     opsets[""] = 1;
 }
@@ -132,7 +132,7 @@ static std::string describeDeclared(const TypeProto::Tensor &tensor, Type elemen
   return text + "[" + llvm::join(dims, ",") + "]";
 }
 
-/// Whether what stands for maps is stated to be a sequence of them, or one.
+/// Returns true if the stated type is a map or a sequence of maps, for a tensor that replaces maps.
 static bool statesMaps(const TypeProto &declared) {
   return declared.has_map_type() ||
          (declared.has_sequence_type() && declared.sequence_type().elem_type().has_map_type());
@@ -163,7 +163,7 @@ void ModelImporter::checkDeclared(const Twine &what, StringRef name, const TypeP
       return;
     bool agrees = stated.shape().dim_size() == tensor.getRank();
     for (int index = 0; agrees && index < stated.shape().dim_size(); ++index) {
-      // A name, or -1, says nothing of a size; a size that the call decides may be any number.
+      // A name, or -1, does not state a size. A size that is known at run time only may be any number.
       const TensorShapeProto::Dimension &dim = stated.shape().dim(index);
       agrees = !dim.has_dim_value() || dim.dim_value() < 0 || tensor.isDynamicDim(index) ||
                tensor.getDimSize(index) == dim.dim_value();
@@ -178,7 +178,7 @@ void ModelImporter::checkDeclared(const Twine &what, StringRef name, const TypeP
     return;
   }
   case TypeProto::kSequenceType: {
-    auto optional = dyn_cast<OptionalType>(type); // what it holds is taken out of it
+    auto optional = dyn_cast<OptionalType>(type); // its value is taken out of it
     auto sequence = dyn_cast<SequenceType>(optional ? optional.getValueType() : type);
     if (!sequence)
       return refuse("sequence", "", type);
@@ -191,7 +191,7 @@ void ModelImporter::checkDeclared(const Twine &what, StringRef name, const TypeP
     return refuse("map", "", type);
   case TypeProto::kSparseTensorType:
     return refuse("sparse tensor", "", type);
-  default: // an optional whose value is known to be there is that value, and what has no type states nothing
+  default: // an optional with a known value is that value; a value without a type states nothing
     return;
   }
 }

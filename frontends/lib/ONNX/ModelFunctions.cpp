@@ -1,4 +1,4 @@
-// Functions of a model: which one a node calls, what is wrong with them, and their nodes where they are called.
+// Functions of a model: lookup for a node, checks, and import of their nodes at a call.
 #include "ModelImporter.h"
 
 using namespace mlir;
@@ -34,7 +34,7 @@ static std::string getKey(const FunctionProto &function) {
   return function.domain() + ":" + function.name() + ":" + function.overload();
 }
 
-/// Throws when a function is none, whoever calls it.
+/// Throws if a function is invalid, independent of its calls.
 static void checkFunction(const FunctionProto &function) {
   auto checkNames = [&](StringRef what, const auto &names) {
     llvm::StringSet<> known;
@@ -64,7 +64,7 @@ void ModelImporter::checkFunctions() {
     });
 }
 
-/// The attributes of a call where it gives none: what the function has a default for, and null for others.
+/// Returns the attributes of a call without any: the function's defaults, and null for others.
 static FunctionAttributes getDefaults(const FunctionProto &function) {
   FunctionAttributes attributes;
   for (const std::string &name : function.attribute())
@@ -86,7 +86,7 @@ void ModelImporter::checkUncalledFunctions() {
     if (calledFunctions.contains(&function))
       continue;
     FunctionAttributes attributes = getDefaults(function);
-    // What the caller must give is there for all that is known.
+    // Attributes that the caller must give are assumed to be given.
     AttributeProto given;
     for (auto &attribute : attributes)
       if (!attribute.second)
@@ -100,7 +100,7 @@ void ModelImporter::checkUncalledFunctions() {
     guard(nullptr, "", 0, [&] { (void)orderNodes(function.node()); });
     checkNodes(function.node(), 0);
     scope = nullptr;
-    // What is only not imported is not needed.
+    // Unsupported nodes do not matter here.
     auto isUnsupported = [](const ImportIssue &issue) { return issue.kind == ImportIssue::Kind::Unsupported; };
     report.issues.erase(std::remove_if(report.issues.begin() + known, report.issues.end(), isUnsupported),
                         report.issues.end());

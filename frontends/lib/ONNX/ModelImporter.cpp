@@ -401,7 +401,7 @@ bool ModelImporter::importScopeNodes() {
 bool ModelImporter::importNext(NumberedNode numbered) {
   const NodeProto &node = *numbered.proto;
   if (scope->continued.contains(&node)) {
-    // What the branches before it have not given, since one of them failed, fails silently.
+    // An output that earlier branches did not give, since one of them failed, fails silently.
     for (const std::string &output : node.output())
       if (!output.empty())
         scope->entries.try_emplace(output, Entry{Type(), builder.getUnknownLoc()});
@@ -432,7 +432,7 @@ bool ModelImporter::importNext(NumberedNode numbered) {
 void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   const FunctionProto *function = findFunction(node);
   OpLookup op;
-  // What reads a failed node fails with it, silently; but its subgraphs are searched for more.
+  // A reader of a failed node fails with it, silently. But its subgraphs are searched for more issues.
   try {
     if (function)
       checkCall(node, *function);
@@ -454,7 +454,7 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   for (const std::string &input : node.input())
     if (!input.empty() && !mayHaveSixBits(node)) // an op may read the type alone
       refuseSixBits(lookup(input));
-  // What programs record may be of types that no version of ONNX has.
+  // Recorded values may have types that no version of ONNX has.
   if (const OpSignature *signature = recording ? nullptr : findSignature(domain, node.op_type(), version)) {
     SmallVector<InputType> types;
     for (int index = 0; index < node.input_size(); ++index)

@@ -27,7 +27,7 @@ static DimAttr nameOne(NodeImporter &n, DimAttr value, const Twine &name) {
   return known = subDims(above, below);
 }
 
-/// Nothing where all of `dims` are short.
+/// Returns nullopt if all of `dims` are short.
 static std::optional<Dims> nameAll(NodeImporter &n, ArrayRef<DimAttr> dims, const Twine &name, bool areSizes) {
   if (llvm::none_of(dims, isLong))
     return std::nullopt;

@@ -1,4 +1,4 @@
-// Long expressions of sizes become symbols that the program binds, so that what is made of them stays short.
+// Names long expressions of sizes by symbols that the program binds, so that expressions over them stay short.
 #ifndef VX_FRONTEND_ONNX_NAMEEXPRESSIONS_H
 #define VX_FRONTEND_ONNX_NAMEEXPRESSIONS_H
 
@@ -6,12 +6,12 @@
 
 namespace vx::onnx {
 
-/// Whether the node reads sizes or known elements that are to have names before it: what is computed of them step by
-/// step would become longer and longer, and take kernels of its own at each step.
+/// Returns true if the node reads sizes or known elements that need names first. Otherwise expressions that are
+/// computed step by step would grow with each step, and each step would need a kernel of its own.
 bool readsLongExpressions(NodeImporter &n);
 
-/// Gives names to the long sizes and known elements of what the node reads, for all nodes behind it as well. Equal
-/// expressions have one name.
+/// Names the long sizes and known elements that the node reads, also for all later nodes. Equal expressions have one
+/// name.
 void nameLongExpressions(NodeImporter &n);
 
 } // namespace vx::onnx

@@ -131,7 +131,7 @@ private:
   }
 
   void checkInputs() {
-    int used = node.input_size(); // names that are left out at the end say nothing
+    int used = node.input_size(); // empty names at the end do not count
     while (used > 0 && node.input(used - 1).empty())
       --used;
     checkCount("input", node.input_size(), signature.leastInputs, signature.mostInputs, used);
@@ -210,7 +210,7 @@ SmallVector<std::string> findMistakes(const NodeProto &node, const OpSignature &
 
 namespace {
 
-/// What one parameter takes.
+/// The types that one parameter accepts.
 struct ParameterType {
   char letter;
   bool isList, isMixed;
@@ -267,7 +267,8 @@ void checkInputTypes(const OpSignature &signature, int64_t version, ArrayRef<Inp
     const std::optional<ParameterType> parameter = getParameter(signature, input.index);
     if (!parameter || parameter->takesOptionals || !isa<SequenceType, RankedTensorType>(input.type))
       continue;
-    // Versions differ in what they take, and seldom in what they make of it: what a later one takes is taken.
+    // Versions differ in the types that they accept, and seldom in their results. So types of later versions are
+    // accepted.
     if (!parameter->takes(input.type))
       if (auto later = getParameter(newest, input.index); newest.isDeprecated || !later || !later->takes(input.type))
         throwInvalid("expects " + describeTaken(*parameter, input.type.getContext()) + " as input " +

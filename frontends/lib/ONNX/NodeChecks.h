@@ -1,4 +1,4 @@
-// What a node must be by its op's signature, whatever the op computes.
+// Checks of a node against its op's signature.
 #ifndef VX_FRONTEND_ONNX_NODECHECKS_H
 #define VX_FRONTEND_ONNX_NODECHECKS_H
 
@@ -19,42 +19,42 @@ struct OpSignature {
   int64_t version;
   bool isDeprecated;                                      // the version ends the op
   int leastInputs, mostInputs, leastOutputs, mostOutputs; // -1: any number
-  /// A word for each parameter: a letter of `types`, and '?' where it may be left out, '*' for a list of one type, '~'
-  /// for a list of several.
+  /// A word for each parameter: a letter of `types`, and '?' if it is optional, '*' for a list of one type, '~' for a
+  /// list of several types.
   llvm::StringLiteral inputs;
-  /// "a=HEX" is bit N for each ONNX element type N of tensors; "a=HEX/HEX" the same of sequences behind it, and
-  /// "a=HEX/HEX/o" says that there are optionals, too. Parameters with one letter have one type.
+  /// "a=HEX" is bit N for each ONNX element type N of tensors; "a=HEX/HEX" has the same for sequences after the slash,
+  /// and "a=HEX/HEX/o" allows optionals too. Parameters with one letter have one type.
   llvm::StringLiteral types;
-  /// "axis:i", or "axis:i!" of one that must be there, sorted by name. The letter is the type, a capital a list.
+  /// "axis:i", or "axis:i!" for a required one, sorted by name. The letter is the type, a capital a list.
   llvm::StringLiteral attributes;
 };
 
-/// The signature of an op in a version of its domain; null for what no schema describes.
+/// Returns the signature of an op in a version of its domain; null without a schema.
 const OpSignature *findSignature(llvm::StringRef domain, llvm::StringRef name, int64_t version);
 
-/// The version that ended the op; 0 where none has.
+/// Returns the version that removed the op; 0 if none has.
 int64_t getEnd(const OpSignature &signature);
 
-/// The type of an attribute, which writers of old left out.
+/// Returns the type of an attribute. Old writers leave the field out; it is then inferred.
 AttributeProto::AttributeType getType(const AttributeProto &attribute);
 /// "an int", "floats".
 llvm::StringRef spell(AttributeProto::AttributeType type);
 
-/// The attributes of the function that a node stands in; null values are not given by the call. Null in graphs.
+/// The attributes of the function around a node. An attribute that the call does not give is null.
 using FunctionAttributes = llvm::StringMap<const AttributeProto *>;
 
-/// Everything that is wrong with the node alone: its numbers of inputs and outputs, and its attributes.
+/// Returns all mistakes of the node by itself: in its numbers of inputs and outputs, and in its attributes.
 llvm::SmallVector<std::string> findMistakes(const NodeProto &node, const OpSignature &signature, int64_t version,
                                             const FunctionAttributes *function);
 
-/// The type of an input where it is known to be one.
+/// The type of an input, if it is known.
 struct InputType {
   unsigned index;
   mlir::Type type;
 };
 
-/// Throws for a type that neither this version of the op takes nor the newest one, and for two types of what must be
-/// of one. Nothing is said of optionals.
+/// Throws for a type that neither this version of the op nor the newest one accepts, and for two types where one is
+/// required. Optionals are not checked.
 void checkInputTypes(const OpSignature &signature, int64_t version, llvm::ArrayRef<InputType> inputs);
 
 } // namespace vx::onnx

@@ -37,7 +37,7 @@ void collectReads(const NodeProto &node, ReadNames &reads) {
 
 namespace {
 
-/// Visits what a node reads before the node.
+/// Visits the producers of a node before the node.
 class Sorter {
 public:
   Sorter(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, const llvm::StringMap<int> &producers)
@@ -126,7 +126,7 @@ std::vector<NumberedNode> ModelImporter::orderNodes(const google::protobuf::Repe
   llvm::StringMap<int> producers;
   for (auto [index, node] : llvm::enumerate(nodes))
     for (const std::string &output : node.output())
-      if (!output.empty() && !scope->entries.contains(output)) // else it is made twice, which `define` says
+      if (!output.empty() && !scope->entries.contains(output)) // otherwise it is made twice, which `define` reports
         producers.try_emplace(output, index);
   auto isOuter = [&](StringRef name) {
     for (Scope *at = scope->parent; at; at = at->parent)
@@ -135,7 +135,7 @@ std::vector<NumberedNode> ModelImporter::orderNodes(const google::protobuf::Repe
     return false;
   };
   Sorter sorter(nodes, producers);
-  std::string early; // the first node that reads what a later one makes
+  std::string early; // the first node that reads a value of a later one
   for (int reader = 0; reader < nodes.size(); ++reader)
     for (auto [name, producer] : sorter.getReads(reader)) {
       if (producer < reader)

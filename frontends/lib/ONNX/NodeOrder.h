@@ -1,4 +1,4 @@
-// Which values a node reads, and in which order the nodes of a graph make them.
+// The values that a node reads, and the order of nodes in a graph.
 #ifndef VX_FRONTEND_ONNX_NODEORDER_H
 #define VX_FRONTEND_ONNX_NODEORDER_H
 
@@ -9,8 +9,8 @@ namespace vx::onnx {
 
 using ReadNames = llvm::SetVector<llvm::StringRef>;
 
-/// Adds the names of the values around a node that it reads, also in its graphs, in their order. The names live as long
-/// as the node.
+/// Adds the names of the outer values that a node reads, also in its subgraphs, in their order. The names are valid as
+/// long as the node.
 void collectReads(const NodeProto &node, ReadNames &reads);
 
 } // namespace vx::onnx

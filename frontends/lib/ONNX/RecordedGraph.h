@@ -1,4 +1,4 @@
-// What a GraphRecorder has recorded.
+// The recorded graph of a GraphRecorder.
 #ifndef VX_FRONTEND_ONNX_RECORDEDGRAPH_H
 #define VX_FRONTEND_ONNX_RECORDEDGRAPH_H
 
@@ -13,7 +13,7 @@
 
 namespace vx {
 
-/// An input of a node that is left out.
+/// An omitted input of a node.
 constexpr GraphRecorder::Value kNone = -1;
 
 /// The messages that the module's constants refer to.
@@ -27,9 +27,9 @@ struct RecordedFunction {
   RecordedPlace place;
   onnx::GraphProto graph;
   std::vector<std::string> results;  // names of values, in the order of the outputs
-  std::vector<VariableOp> variables; // that it reads
+  std::vector<VariableOp> variables; // the variables that it reads
   llvm::MapVector<VariableOp, std::string> stored;
-  /// The input and its axis that a size of this name comes from.
+  /// The input and axis that a size of this name is taken from.
   std::map<std::string, std::pair<std::string, int64_t>> symbols;
   llvm::StringSet<> names; // of inputs, nodes and values
   mlir::func::FuncOp op;
@@ -52,7 +52,7 @@ public:
     onnx::Scope scope;
     // Of a body.
     std::unique_ptr<onnx::GraphProto> own;
-    std::unique_ptr<mlir::Region> region; // where it is imported for its types
+    std::unique_ptr<mlir::Region> region; // where it is imported, to infer its types
     mlir::OpBuilder::InsertPoint saved;
     RecordedPlace place;
     llvm::SmallVector<mlir::Type> carried;
@@ -71,7 +71,7 @@ public:
   bool fail(const RecordedPlace *place, const llvm::Twine &reason);
   bool attempt(const RecordedPlace &place, llvm::function_ref<void()> body);
   mlir::Location locate(const RecordedPlace &place, llvm::StringRef label) const;
-  /// "fc1", or "relu_1" outside of layers, for a node of the function at hand.
+  /// "fc1", or "relu_1" outside of layers, for a node of the current function.
   std::string makeName(const RecordedPlace &place, llvm::StringRef op);
   Value addValue(std::string name);
   std::optional<std::string> nameOf(Value value, const RecordedPlace &place);
@@ -91,10 +91,10 @@ public:
   std::vector<KnownValue> values;
   std::vector<std::unique_ptr<RecordedFunction>> functions;
   RecordedFunction *function = nullptr;       // that is being recorded
-  std::vector<std::unique_ptr<Frame>> frames; // it and the bodies inside of it that are
+  std::vector<std::unique_ptr<Frame>> frames; // that function, and the bodies inside of it that are being recorded
   std::map<int, std::string> frameFunctions;
   int nextFrame = 0;
-  std::vector<std::unique_ptr<onnx::GraphProto>> bodies; // that have ended; null when a node has them
+  std::vector<std::unique_ptr<onnx::GraphProto>> bodies; // the finished ones; null if a node has them
   llvm::DenseMap<const onnx::NodeProto *, RecordedPlace> places;
   llvm::StringMap<Range> ranges;
 };

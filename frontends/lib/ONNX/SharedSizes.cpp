@@ -13,9 +13,9 @@ namespace vx::onnx {
 
 namespace {
 
-/// How a node compares the sizes of its inputs.
+/// The comparison of the sizes of a node's inputs.
 enum class Comparison {
-  /// Not at all: the sizes of the result are those of each input.
+  /// No comparison: the sizes of the result are those of each input.
   None,
   /// By the axis, counted from the last one.
   Broadcast,
@@ -34,10 +34,10 @@ const AttributeProto *findAttribute(const NodeProto &node, StringRef name) {
   return nullptr;
 }
 
-/// Which sizes of its inputs a node compares.
+/// The sizes of its inputs that a node compares.
 class ComparedPlaces {
 public:
-  /// Places of the sizes over which a product sums, and of sizes that are compared with any other.
+  /// Keys of the sizes that a product sums over, and of sizes that are compared with any other.
   static constexpr int64_t summed = 1 << 20, any = summed + 1;
 
   explicit ComparedPlaces(const NodeProto &node) : kind(getKind(node)) {
@@ -50,7 +50,7 @@ public:
                     node.op_type() == "Gemm" && getNumber("transB", 0) != 0};
   }
 
-  /// The place by which an input's axis is compared with those of the others; none where it is compared with none.
+  /// Returns the key by which an input's axis is compared with axes of other inputs; nullopt if it is not compared.
   std::optional<int64_t> find(unsigned input, int64_t axis, int64_t rank) const {
     const int64_t fromLast = axis - rank;
     switch (kind) {
@@ -104,7 +104,7 @@ struct NamedDim {
 
 using NamedDims = SmallVector<NamedDim, 4>;
 
-/// Follows from which inputs values are computed, and which of the inputs' sizes are theirs.
+/// Tracks the inputs that values are computed from, and the sizes of inputs that values have.
 class Grouping {
 public:
   explicit Grouping(const GraphProto &graph) : graph(graph), count(graph.input_size()), isRead(count) {
@@ -125,7 +125,7 @@ public:
   }
 
   SizeGroups run() {
-    // Nodes that are out of order are looked through once more for each step that is against the order.
+    // Nodes out of order need one more pass for each step against the order.
     for (unsigned round = 0; hasChanged && round < mostRounds; ++round) {
       hasChanged = false;
       for (const NodeProto &node : graph.node())
@@ -183,7 +183,8 @@ private:
     followDims(node);
   }
 
-  /// Joins sizes of one name that the node compares, and all sizes of one name of `inputs` where that is not known.
+  /// Merges the groups of sizes of one name that the node compares. If these are not known, merges all sizes of one
+  /// name of `inputs`.
   void join(const NodeProto &node, const llvm::BitVector &inputs) {
     const ComparedPlaces places(node);
     if (places.kind == Comparison::None || (places.kind == Comparison::Concat && concatenatesOneName(node, places)))
@@ -215,8 +216,8 @@ private:
     return found != sources.end() && found->second.any();
   }
 
-  /// True where two operands of a Concat have one name along its axis. Where an operand's dimensions are not known,
-  /// those of the inputs from which it is computed count.
+  /// Returns true if two operands of a Concat have one name along its axis. If an operand's dimensions are not known,
+  /// those of the inputs that it is computed from count.
   bool concatenatesOneName(const NodeProto &node, const ComparedPlaces &places) const {
     llvm::StringSet<> names;
     for (const std::string &operand : node.input()) {
@@ -238,7 +239,7 @@ private:
     return false;
   }
 
-  /// Keeps the dimensions that the node's first result has of its operands.
+  /// Records the dimensions that the node's first result has from its operands.
   void followDims(const NodeProto &node) {
     if (node.output_size() == 0)
       return;
@@ -282,7 +283,7 @@ private:
     return result;
   }
 
-  /// Numbers the groups of each name by how many inputs they have. Inputs that nothing reads get the last numbers.
+  /// Numbers the groups of each name by their count of inputs. Inputs that nothing reads get the last numbers.
   SizeGroups number() {
     classes.compress();
     SmallVector<unsigned> sizes(classes.getNumClasses(), 0);
@@ -319,7 +320,7 @@ private:
   bool hasChanged = true;
 };
 
-/// A dimension of an input, and the place by which the node compares it with those of the others.
+/// A dimension of an input, and the key by which the node compares it with dimensions of other inputs.
 struct ComparedDim {
   DimAttr dim;
   int64_t place;
@@ -359,7 +360,7 @@ void joinSharedSizes(NodeImporter &n) {
   const llvm::StringMap<std::string> &namesakes = n.model.namesakes;
   if (namesakes.empty() || n.getNumInputs() < 2)
     return;
-  // By name and place, the symbols of each input. A size that only one input has there is compared with none.
+  // The symbols of each input, by name and key. A size that only one input has there is not compared.
   struct Symbols {
     SetVector<StringAttr> all;
     llvm::SmallDenseSet<unsigned> inputs;

@@ -1,4 +1,4 @@
-// A graph inside of a node, whose nodes become ops of a region or go where the node stands.
+// A graph inside of a node. Its nodes become ops of a region, or ops at the node's position.
 #ifndef VX_FRONTEND_ONNX_SUBGRAPH_H
 #define VX_FRONTEND_ONNX_SUBGRAPH_H
 
@@ -6,8 +6,8 @@
 
 namespace vx::onnx {
 
-/// A subgraph in the making: a detached block, or the current one, with a scope inside of the current scope. Leaves the
-/// importer as it was when it goes, also by an exception.
+/// A subgraph under construction: a detached block, or the current one, with a scope inside of the current scope. The
+/// destructor restores the importer's state, also after an exception.
 class Subgraph {
 public:
   /// `isInline`: the nodes go to the insertion point.
@@ -33,7 +33,7 @@ public:
     model.path = outerPath;
     model.facts.forgetAfter(facts);
     if (block)
-      model.forgetBlock(block); // no scope names its values any more, and what takes the region may erase it
+      model.forgetBlock(block); // no scope has its values any more, and the owner of the region may erase it
   }
   Subgraph(const Subgraph &) = delete;
   Subgraph &operator=(const Subgraph &) = delete;
@@ -47,7 +47,8 @@ public:
       return model.importNodes(graph.node());
     });
   }
-  /// The same of a branch of `node`, an If, with nodes behind it that read its outputs: `rest.outputs` are read of all.
+  /// The same for a branch of `node`, an If, with the nodes after it that read its outputs. `rest.outputs` are the
+  /// values that are read of all of these.
   void importWith(const GraphProto &graph, const NodeProto &node, const Continuation &rest) {
     for (auto [name, output] : llvm::zip(node.output(), graph.output()))
       if (!name.empty() && name != output.name())

@@ -106,7 +106,7 @@ int32_t getDataType(Type elementType) {
   return TensorProto::UNDEFINED;
 }
 
-/// Bits of one element as stored: bool is one byte.
+/// Returns the bits of one element in storage: a bool is one byte.
 static unsigned getStoredBits(Type elementType) {
   return elementType.isInteger(1) ? 8 : elementType.getIntOrFloatBitWidth();
 }
@@ -242,7 +242,7 @@ TensorReader::Bytes TensorReader::readTyped(const TensorProto &tensor, StringRef
   return {ArrayRef<char>(writer.bytes->data(), writer.bytes->size()), writer.bytes};
 }
 
-/// Of values in two fields nobody knows which ones count.
+/// Refuses values in two fields, since it is not defined which ones count.
 static void checkFields(const TensorProto &tensor, StringRef name) {
   SmallVector<StringRef> fields;
   for (auto [isThere, field] : {std::pair(tensor.has_raw_data(), StringRef("raw_data")),
@@ -273,7 +273,7 @@ TensorReader::Bytes TensorReader::readBytes(const TensorProto &tensor, StringRef
   return {ArrayRef<char>(raw.data(), raw.size()), owner};
 }
 
-/// The bits of element `index` of little-endian data, packed ones first in the low bits.
+/// Returns the bits of element `index` of little-endian data. Packed elements begin in the low bits.
 static APInt readBits(ArrayRef<char> data, int64_t index, unsigned bits) {
   if (bits < 8) {
     unsigned perByte = 8 / bits;

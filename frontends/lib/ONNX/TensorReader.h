@@ -10,41 +10,41 @@
 
 namespace vx::onnx {
 
-/// The element type with this number in TensorProto.DataType. Throws when vx has no such type, or none such exists;
-/// `what` names the tensor in the message.
+/// Returns the element type with this number in TensorProto.DataType. Throws if vx does not have the type, or if the
+/// number is unknown; `what` names the tensor in the message.
 mlir::Type getElementType(mlir::MLIRContext *context, int32_t dataType, const llvm::Twine &what);
 /// The newest element type.
 constexpr int32_t newestDataType = TensorProto::FLOAT6E3M2;
-/// True for the floats of 6 bits, of which vx has no tensors. A constant of them is read as f8E4M3FN, which has all
-/// their numbers.
+/// Returns true for floats of 6 bits, which vx tensors do not have. A constant of them is read as f8E4M3FN, which has
+/// all their values.
 constexpr bool hasSixBits(int32_t dataType) {
   return dataType == TensorProto::FLOAT6E2M3 || dataType == TensorProto::FLOAT6E3M2;
 }
-/// Throws for a value of such a type, which `what` names.
+/// Throws for a value of such a type; `what` names the value.
 [[noreturn]] void refuseSixBits(int32_t dataType, const llvm::Twine &what);
-/// The inverse, of a type that tensors of a model have.
+/// The inverse of getElementType, for types that tensors of a model have.
 int32_t getDataType(mlir::Type elementType);
-/// The name of an element type in the specification, e.g. "float16".
+/// Returns the name of an element type in the specification, e.g. "float16".
 llvm::StringRef getDataTypeName(int32_t dataType);
 
 class TensorReader {
 public:
-  /// `owner` keeps the protobuf messages alive that `read` is given: resources refer to their bytes. `folder` is the
-  /// model's, empty when external data is refused.
+  /// `owner` owns the protobuf messages that are passed to `read`, since resources refer to their bytes. `folder` is
+  /// the model's folder; if it is empty, external data is refused.
   TensorReader(mlir::MLIRContext *context, std::shared_ptr<const void> owner, llvm::StringRef folder,
                int64_t maxInlineElements)
       : context(context), owner(std::move(owner)), folder(folder), maxInlineElements(maxInlineElements) {}
 
-  /// The elements of `tensor`; `name` names it in messages and names its resource. Throws ImportError.
+  /// Reads the elements of `tensor`; `name` is its name in messages and that of its resource. Throws ImportError.
   mlir::ElementsAttr read(const TensorProto &tensor, llvm::StringRef name);
-  /// The same for elements that the importer looks at, of any number.
+  /// The same for elements that the importer itself reads, with any number of elements.
   mlir::DenseElementsAttr readInline(const TensorProto &tensor, llvm::StringRef name);
 
   struct Bytes {
     llvm::ArrayRef<char> data;
     std::shared_ptr<const void> owner;
   };
-  /// The bytes of a tensor whose elements are in a file of their own, as they are there. Throws ImportError.
+  /// Returns the unchanged bytes of a tensor with external data. Throws ImportError.
   Bytes readExternal(const TensorProto &tensor, llvm::StringRef name);
 
 private:

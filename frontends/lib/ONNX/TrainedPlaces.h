@@ -1,4 +1,4 @@
-// Which tensors of a model a training module has variables for.
+// The tensors of a model that a training module has variables for.
 #ifndef VX_FRONTEND_ONNX_TRAINEDPLACES_H
 #define VX_FRONTEND_ONNX_TRAINEDPLACES_H
 
@@ -13,7 +13,7 @@
 
 namespace vx::onnx {
 
-/// The variable that a tensor of the model holds the beginning of.
+/// The variable that starts with a tensor of the model.
 struct Trained {
   llvm::StringRef variable;
   mlir::RankedTensorType type;
@@ -21,17 +21,17 @@ struct Trained {
   uint64_t getSize() const { return static_cast<uint64_t>(type.getNumElements()) * type.getElementTypeBitWidth() / 8; }
 };
 
-/// The places of the parameters and statistics of a module, by what the import has recorded. Throws ImportError for
-/// one that has none of its own.
+/// The tensors of the parameters and statistics of a module, as the import has recorded them. Throws ImportError for a
+/// variable without a tensor of its own.
 class TrainedPlaces {
 public:
   TrainedPlaces(const OnnxSource &source, mlir::ModuleOp module);
 
-  /// Of a TensorProto, or an AttributeProto of floats; null for another one.
+  /// Returns the variable of a TensorProto or an AttributeProto of floats; null if it has none.
   const Trained *find(const void *place) const;
 
-  /// Where tensors have other dimensions than in the model, those of its outputs, by name; else nothing. One that is no
-  /// number is ShapedType::kDynamic.
+  /// If tensors have other dimensions than in the model: the dimensions of its outputs, by name. Otherwise nullopt. A
+  /// dimension that is not a number is ShapedType::kDynamic.
   using OutputSizes = llvm::StringMap<llvm::SmallVector<int64_t>>;
   const std::optional<OutputSizes> &getOutputSizes() const { return outputs; }
 

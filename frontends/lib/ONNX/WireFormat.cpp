@@ -20,7 +20,7 @@ static std::optional<uint64_t> takeVarint(StringRef &rest) {
   return std::nullopt;
 }
 
-/// Drops the value behind a tag. A group ends with a tag of its own number; those inside of it are skipped too.
+/// Skips the value after a tag. A group ends with a tag of its own number; those inside of it are skipped too.
 static bool skipValue(StringRef &rest, uint64_t tag, StringRef &payload) {
   auto skip = [&](uint64_t size) {
     payload = rest.take_front(size);

@@ -25,7 +25,7 @@ std::string describeTensor(Type type) {
   return tensor ? describeType(tensor) : "no tensor";
 }
 
-/// What a model of embeddings has: which inputs, and which output holds the vectors of tokens.
+/// The inputs of a model of embeddings, and the output with the vectors of tokens.
 struct Model {
   func::FuncOp function;
   unsigned mask = 0, hidden = 0;
@@ -192,8 +192,8 @@ private:
       count = vx::apply<MaxOp>(count, fill(1e-9, count));
       return sum / repeat(count, sum, {1});
     }
-    // The last place whose mask is 1. All others are left out and not multiplied by 0: nothing there reaches the
-    // vector.
+    // The last position with a mask of 1. All others are deselected and not multiplied by 0, so no value there reaches
+    // the vector.
     Expression places{&g, g.emitAs<IotaOp>(cast<RankedTensorType>(mask.value.getType()), int64_t(1))};
     Expression last = reduce(ReduceKind::max, places * mask, {1});
     Expression isLast = compare(ComparePredicate::eq, places, repeat(last, places, {1}));

@@ -1,4 +1,4 @@
-// One JSON file of a model's folder, read key by key.
+// A JSON file of a model's folder, read by keys.
 #ifndef VX_LIB_SENTENCETRANSFORMERS_CONFIGFILE_H
 #define VX_LIB_SENTENCETRANSFORMERS_CONFIGFILE_H
 
@@ -10,15 +10,14 @@
 
 namespace vx {
 
-/// The bytes of a regular file; an error that begins with its name.
+/// Returns the bytes of a regular file, or an error that begins with its name.
 llvm::Expected<std::string> readWholeFile(const std::string &path);
 llvm::Error makeConfigError(const llvm::Twine &message);
 
-/// The keys of an object. Where a value is of another type than is asked for, `error` tells it: the first such one is
-/// kept.
+/// The keys of an object. If a value has another type than the requested one, `error` has the first such mistake.
 class ConfigFile {
 public:
-  /// A file that is not there has no keys.
+  /// A missing file has no keys.
   static llvm::Expected<ConfigFile> read(const std::string &path);
   /// One object of a file.
   ConfigFile(std::string name, llvm::json::Object object)
@@ -27,10 +26,10 @@ public:
   bool exists() const { return isThere; }
   const std::string &getName() const { return name; }
   bool has(llvm::StringRef key) const { return lookup(key) != nullptr; }
-  /// Nothing for a key that is not there or null, as for a wrong value.
+  /// Returns nullopt for a missing key or null, and for a value of another type.
   std::optional<std::string> getString(llvm::StringRef key);
   std::optional<bool> getBool(llvm::StringRef key);
-  /// A whole number of 0 or more; INT64_MAX for a larger one.
+  /// Returns an integer of at least 0; INT64_MAX for a larger one.
   std::optional<int64_t> getCount(llvm::StringRef key);
   const llvm::json::Value *lookup(llvm::StringRef key) const;
   void fail(llvm::StringRef key, const llvm::Twine &want, const llvm::json::Value &got);
@@ -48,10 +47,10 @@ private:
   std::string problem;
 };
 
-/// A value as a message shows it.
+/// Returns the text of a value for messages.
 std::string showJson(const llvm::json::Value &value);
 
-/// The array of a file.
+/// Reads a file with an array.
 llvm::Expected<llvm::json::Array> readJsonArray(const std::string &path);
 
 } // namespace vx

@@ -1,4 +1,4 @@
-// The numbers of a dense layer, of a safetensors file.
+// The weights of a dense layer, from a safetensors file.
 #ifndef VX_LIB_SENTENCETRANSFORMERS_DENSEWEIGHTS_H
 #define VX_LIB_SENTENCETRANSFORMERS_DENSEWEIGHTS_H
 
@@ -8,7 +8,7 @@
 
 namespace vx {
 
-/// Fills `weight` and, where it has one, `bias` of a layer whose sizes and path are known.
+/// Reads `weight`, and `bias` if `hasBias`, of a layer. Its sizes and path are set already.
 llvm::Error readDenseWeights(llvm::StringRef bytes, bool hasBias, DenseLayer &layer);
 
 } // namespace vx

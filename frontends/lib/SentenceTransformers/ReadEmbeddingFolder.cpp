@@ -63,7 +63,7 @@ private:
     return "";
   }
 
-  /// What stands one after another: a transformer, a pooling, and what is done with its vectors.
+  /// Reads the modules in sequence: a transformer, a pooling, and steps for its vectors.
   llvm::Error readModules() {
     transformer = folder.path;
     const std::string path = joinPath(folder.path, "modules.json");
@@ -91,7 +91,7 @@ private:
         return error;
       if (llvm::StringRef(place).contains("..") || llvm::sys::path::is_absolute(place))
         return makeConfigError(name + ": 'path': want a folder in the model's, got '" + place + "'");
-      // A class of the folder's own does what only its code tells.
+      // The meaning of a class in the folder is known from its code only.
       llvm::StringRef kind =
           llvm::StringRef(type).starts_with("sentence_transformers.") ? llvm::StringRef(type).rsplit('.').second : "";
       place = place.empty() ? folder.path : joinPath(folder.path, place);
@@ -239,7 +239,7 @@ private:
     return makeConfigError(folder.path + ": want a file model.onnx or onnx/model.onnx, got none");
   }
 
-  /// How long a text may be, and what tokens stand for nothing.
+  /// Reads the greatest length of a text, and the padding token.
   llvm::Error readLimits() {
     llvm::Expected<ConfigFile> model = open(joinPath(transformer, "config.json"));
     if (!model)
@@ -260,7 +260,7 @@ private:
     if (padding > INT32_MAX)
       model->fail("pad_token_id", "a number below 2147483648", *model->lookup("pad_token_id"));
     std::optional<int64_t> positions = model->getCount("max_position_embeddings");
-    // These count places from behind the number of padding.
+    // These number positions from the padding token's number + 1 on.
     static constexpr llvm::StringLiteral shifted[] = {"roberta", "xlm-roberta", "camembert", "mpnet"};
     const bool isShifted = positions && llvm::is_contained(shifted, model->getString("model_type").value_or(""));
     if (isShifted)

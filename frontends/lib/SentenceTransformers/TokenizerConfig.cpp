@@ -40,7 +40,7 @@ void describeSentencePiece(ConfigFile &config, llvm::StringRef fileName, json::O
   std::string type = config.getString("tokenizer_class").value_or("");
   llvm::StringRef family = type;
   family.consume_back("Fast");
-  // Which tokens stand around a text is no part of such a file, and some classes number its tokens anew.
+  // Such a file does not have the special tokens around a text, and some classes renumber its tokens.
   bool first = family == "LlamaTokenizer" || family == "GemmaTokenizer", last = family == "T5Tokenizer";
   if (!first && !last)
     return config.fail("'tokenizer_class': want LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside " + fileName +

@@ -1,4 +1,4 @@
-// What tokenizer_config.json says that a tokenizer's own file does not.
+// Settings of tokenizer_config.json that a tokenizer's own file lacks.
 #ifndef VX_LIB_SENTENCETRANSFORMERS_TOKENIZERCONFIG_H
 #define VX_LIB_SENTENCETRANSFORMERS_TOKENIZERCONFIG_H
 
@@ -6,12 +6,12 @@
 
 namespace vx {
 
-/// Each adds to `settings`, which are the tokenizer's of the asset embedding.json; what is wrong is an error of
+/// Each function adds to `settings`, the tokenizer's part of the asset embedding.json. A mistake is an error of
 /// `config`.
 void describeTruncation(ConfigFile &config, llvm::json::Object &settings);
-/// Of a vocab.txt.
+/// Settings of a vocab.txt.
 void describeWordPiece(ConfigFile &config, llvm::json::Object &settings);
-/// Of a SentencePiece model, whose file has this name.
+/// Settings of a SentencePiece model; `fileName` is its file.
 void describeSentencePiece(ConfigFile &config, llvm::StringRef fileName, llvm::json::Object &settings);
 
 } // namespace vx

@@ -16,21 +16,22 @@ namespace vx::reference {
 /// The values of dimension symbols.
 using SymbolValues = llvm::StringMap<int64_t>;
 
-/// The value of an expression; fails with the first symbol that has no value, on overflow and on division by zero.
+/// Returns the value of an expression. Fails with the name of the first symbol without a value, on overflow and on
+/// division by zero.
 llvm::Expected<int64_t> evaluateDim(DimAttr dim, const SymbolValues &symbols);
 
-/// The sizes of a tensor type. Fails when a dimension is unknown or negative, and when they are too many bytes to
-/// count.
+/// Returns the sizes of a tensor type. Fails if a dimension is unknown or negative, and if the number of bytes
+/// overflows.
 llvm::Expected<llvm::SmallVector<int64_t>> evaluateShape(mlir::RankedTensorType type, const SymbolValues &symbols);
 
-/// True for the ops that `evaluate` knows: those whose results follow from operands, attributes and symbols alone.
-/// Control flow, state and dispatches are for the interpreter (Interpreter.h).
+/// Returns true for the ops that `evaluate` supports: their results depend on operands, attributes and symbols only.
+/// The interpreter (Interpreter.h) has control flow, state and dispatches.
 bool canEvaluate(mlir::OperationName op);
 
-/// Fails, with the name of the source node, at an op that `evaluate` does not know and one with strings.
+/// Fails, with the name of the source node, for an op that `evaluate` does not support and for one with strings.
 llvm::Error checkEvaluable(mlir::Operation *op);
 
-/// The results of one op. Fails, with the name of the source node, where running the op would fail: an index out of
+/// Returns the results of one op. Fails, with the name of the source node, if the op fails at run time: an index out of
 /// range, or sizes that do not fit together. Thread-safe.
 llvm::Expected<llvm::SmallVector<HostValue>> evaluate(mlir::Operation *op, llvm::ArrayRef<HostValue> operands,
                                                       const SymbolValues &symbols);

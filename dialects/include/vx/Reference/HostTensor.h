@@ -22,7 +22,7 @@ class HostTensor {
 public:
   /// A bool scalar, false.
   HostTensor() : HostTensor(ElementType::Bool, {}) {}
-  /// Zeros. `shape` holds no negative size.
+  /// Zeros. `shape` has no negative size.
   HostTensor(ElementType type, llvm::ArrayRef<int64_t> shape);
 
   static HostTensor scalar(int64_t value);
@@ -38,21 +38,21 @@ public:
   llvm::ArrayRef<uint8_t> getBytes() const { return *bytes; }
   llvm::MutableArrayRef<uint8_t> getMutableBytes();
 
-  /// Elements by their row-major number, as raw bits in the low end of a word.
+  /// The element with this row-major number, as raw bits in the low end of a word.
   uint64_t getBits(int64_t index) const;
   void setBits(int64_t index, uint64_t bits);
 
   /// Any element as f64: exact for floats; integers of more than 53 bits are rounded to odd, so that one more rounding
   /// to a float type that is narrower than f64 is right.
   double getFloat(int64_t index) const;
-  /// Of integers and bools; a u64 above the signed range comes as its bits.
+  /// For integers and bools; a u64 above the signed range is returned as its bits.
   int64_t getInt(int64_t index) const;
-  /// Rounds once, as `encodeFloat` says. Of float types only.
+  /// Rounds once, as `encodeFloat` does. For float types only.
   void setFloat(int64_t index, double value);
-  /// Keeps the low bits; of bools: whether `value` is not 0. Of integers and bools only.
+  /// Stores the low bits; for a bool, whether `value` is not 0. For integers and bools only.
   void setInt(int64_t index, int64_t value);
 
-  /// The same elements with another shape of as many elements.
+  /// Returns the same elements with another shape of as many elements.
   HostTensor reshaped(llvm::ArrayRef<int64_t> newShape) const;
 
   bool operator==(const HostTensor &other) const {
@@ -66,25 +66,25 @@ private:
   std::shared_ptr<std::vector<uint8_t>> bytes;
 };
 
-/// What the values of a program are: a tensor, a sequence of tensors, which an optional tensor is too, or an optional
-/// sequence.
+/// A value of a program: a tensor, a sequence of tensors, or an optional sequence. An optional tensor is a sequence of
+/// at most one.
 using HostSequence = std::vector<HostTensor>;
 using HostOptionalSequence = std::optional<HostSequence>;
 using HostValue = std::variant<HostTensor, HostSequence, HostOptionalSequence>;
 
-/// Fails for a constant whose value nobody can read: one of strings, one that is neither inline nor a resource, a
-/// resource whose blob is not there, and one of another size.
+/// Fails for a constant without a readable value: one of strings, one that is neither inline nor a resource, a resource
+/// without its blob, and one with a blob of another size.
 llvm::Error checkConstant(mlir::ElementsAttr attribute);
 
-/// The value of a constant, inline or resource. The blob of a resource has the storage of HostTensor. Fails as
+/// Returns the value of a constant, inline or resource. The blob of a resource has the storage of HostTensor. Fails as
 /// `checkConstant` does.
 llvm::Expected<HostTensor> getHostTensor(mlir::ElementsAttr attribute);
 
-/// `tensor` as an inline constant of static type `type`, which has the tensor's shape.
+/// Returns `tensor` as an inline constant of static type `type`, which has the tensor's shape.
 mlir::ElementsAttr getElementsAttr(mlir::RankedTensorType type, const HostTensor &tensor);
 
-/// `tensor` as a resource of that type, with a name that begins with `name` and goes on with a hash of its bytes: equal
-/// ones of a context are one. Thread-safe.
+/// Returns `tensor` as a resource of that type. Its name is `name` and a hash of its bytes, so that equal tensors of a
+/// context share one resource. Thread-safe.
 mlir::ElementsAttr getResourceAttr(mlir::RankedTensorType type, const HostTensor &tensor, llvm::StringRef name);
 
 } // namespace vx::reference

@@ -9,31 +9,32 @@
 namespace vx::reference {
 
 /// One instance: the values of the symbols that are bound when it is made, and its variables. A variable that is
-/// missing has its initial value, or is zero; one that starts with random values is put here by who makes the instance.
+/// missing has its initial value, or is zero. The creator of the instance sets the variables that start with random
+/// values.
 struct ProgramState {
   SymbolValues symbols;
   llvm::StringMap<HostTensor> variables;
 };
 
-/// A dispatch that has run. All of it lives until the observer returns.
+/// A dispatch that has run. Its members are valid until the observer returns.
 struct ObservedDispatch {
   DispatchOp op;
   KernelOp kernel;
-  mlir::func::FuncOp function; // that the dispatch stands in
+  mlir::func::FuncOp function; // that has the dispatch
   const SymbolValues &symbols; // of the kernel
   llvm::ArrayRef<HostValue> inputs, outputs;
 };
 using DispatchObserver = llvm::function_ref<void(const ObservedDispatch &)>;
 
-/// Fails, with the name of the source node, at the first op of `function` that the evaluator does not know, and at one
-/// with strings.
+/// Fails, with the name of the source node, for the first op of `function` that the evaluator does not support or that
+/// has strings.
 llvm::Error checkEvaluable(mlir::func::FuncOp function);
 
 /// Calls `function` with `inputs`, one for each argument. Binds the symbols to the inputs' sizes and checks them
-/// against their declarations; runs fusions and kernels by their regions. Stores to variables reach `state` when the
-/// call succeeds, and none does when it fails, but for those of iterations that are done of a loop that commits. A
-/// failure names the source node. What lies in a pool is a part of the pool's value. `observer`, where there is one, is
-/// called behind each dispatch, in the order in which they run.
+/// against their declarations; runs fusions and kernels by their regions. Stores to variables reach `state` if the call
+/// succeeds. If it fails, only the completed iterations of a loop that commits have stored. A failure names the source
+/// node. A variable in a pool is a part of the pool's value. `observer`, if given, is called after each dispatch, in
+/// the order in which they run.
 llvm::Expected<llvm::SmallVector<HostValue>> evaluateFunction(mlir::func::FuncOp function,
                                                               llvm::ArrayRef<HostValue> inputs, ProgramState &state,
                                                               DispatchObserver observer = nullptr);

@@ -1,4 +1,4 @@
-// From a model that was imported to what an export with other weights completes.
+// Makes the export skeleton of an imported model, which an export with other weights completes.
 #ifndef VX_FRONTEND_ONNX_EXPORTONNX_H
 #define VX_FRONTEND_ONNX_EXPORTONNX_H
 
@@ -10,20 +10,20 @@
 
 namespace vx {
 
-/// A model as it was imported, which ImportOptions::keepSource asks for.
+/// The source of an imported model; stored if ImportOptions::keepSource is set.
 class OnnxSource;
 
 struct ExportOptions {
-  /// Tensors go to a file beside the model where it would have more bytes than this: a reader of protobuf takes 2 GiB.
+  /// A model with more bytes than this has its tensors in a second file: a reader of protobuf accepts 2 GiB.
   uint64_t largestModel = 1800000000;
-  /// Those of at least so many bytes do.
+  /// Only tensors of at least so many bytes go to the second file.
   uint64_t leastWeights = 1024;
 };
 
-/// The model with a place for each variable of `module` that is a parameter or a statistic and has the name of an
-/// initializer or a Constant node; all else as it is, but that what lay in files of external data is in the model.
-/// Refers to the file and its external data, which must stay as they are while the skeleton is used. Nothing, with the
-/// reason in `error`, where a variable has no place of its own or external data cannot be read.
+/// Returns the model with a gap for each variable of `module` that is a parameter or a statistic and has the name of an
+/// initializer or a Constant node. External data is in the model; all else is unchanged. The skeleton refers to the
+/// file and its external data, which must not change while it is used. Returns nullopt, with the reason in `error`, if
+/// a variable has no tensor of its own or external data cannot be read.
 std::optional<ExportSkeleton> makeExportSkeleton(const OnnxSource &source, mlir::ModuleOp module,
                                                  const ExportOptions &options, std::string &error);
 

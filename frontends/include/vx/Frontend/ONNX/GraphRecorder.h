@@ -1,6 +1,6 @@
-// Records a graph that a program builds, one ONNX node at a time. A node is imported when it is recorded: what is wrong
-// with it is told there, and what it makes has the type that the importer finds. So the ops of a recorded graph mean
-// what those of a file mean, and it is exported as the nodes that it was recorded as.
+// Records a graph that a program builds, one ONNX node at a time. A node is imported when it is recorded, so its errors
+// are reported there and its results have the types that the importer infers. A recorded graph therefore has the
+// meaning of the same graph in a file, and an export has the recorded nodes.
 #ifndef VX_FRONTEND_ONNX_GRAPHRECORDER_H
 #define VX_FRONTEND_ONNX_GRAPHRECORDER_H
 
@@ -19,16 +19,17 @@
 namespace vx {
 
 struct RecorderOptions {
-  /// A loss and its metrics by the name of an op `Loss`, as graphs; a null loss after an error.
+  /// A loss and its accuracy as values of the graph. A LossFunction makes them from the text of a node `Loss`; the loss
+  /// is null after an error.
   struct LossValues {
-    mlir::Value loss, accuracy; // `accuracy` is null where the loss has none
+    mlir::Value loss, accuracy; // `accuracy` is null if the loss has none
   };
   using LossFunction =
       std::function<LossValues(GraphBuilder &g, llvm::StringRef loss, mlir::Value output, mlir::Value target)>;
   LossFunction buildLoss;
 };
 
-/// Where in the user's program something was written: messages, faults and profiles name it.
+/// A position in the user's program. Messages, faults and profiles name it.
 struct RecordedPlace {
   std::string scope; // of the layer, "h/0/attn"; empty outside of layers
   std::string layer; // "Linear", or the function's name
@@ -36,7 +37,7 @@ struct RecordedPlace {
   unsigned line = 0;
 };
 
-/// A size: a number, a symbol or an expression over symbols, or neither, which is any size.
+/// A size: a number, a symbol or an expression over symbols. Neither: any size.
 struct RecordedDim {
   int64_t size = -1;
   std::string name;
@@ -47,7 +48,7 @@ struct RecordedType {
   std::vector<RecordedDim> dims;
 };
 
-/// A subgraph that was recorded, by its number.
+/// A recorded subgraph, by its number.
 struct RecordedBody {
   int number;
 };
@@ -71,31 +72,31 @@ struct RecordedVariable {
 
 class GraphRecorder {
 public:
-  /// A value or variable of the graph. A value lives as long as its function or body is recorded.
+  /// A value or variable of the graph. A value is valid while its function or body is being recorded.
   using Value = int32_t;
 
-  /// `context` outlives the recorder, and is used by one thread at a time.
+  /// `context` outlives the recorder. One thread at a time may use it.
   GraphRecorder(mlir::MLIRContext &context, llvm::StringRef name, RecorderOptions options);
   ~GraphRecorder();
   GraphRecorder(const GraphRecorder &) = delete;
   GraphRecorder &operator=(const GraphRecorder &) = delete;
 
-  /// All functions below fail with a message here, "FILE:LINE: SCOPE (LAYER): REASON". The first one is kept, and all
-  /// that comes after it fails.
+  /// The message of the first failure of any function below: "FILE:LINE: SCOPE (LAYER): REASON". After a failure all
+  /// functions fail.
   const std::string &getError() const;
-  /// Fails as they do.
+  /// Records a failure, as these functions do.
   bool fail(const RecordedPlace *place, const llvm::Twine &reason);
 
-  /// States the range of a symbol, for functions that come after it.
+  /// States the range of a symbol, for all later functions.
   bool declareSymbol(llvm::StringRef name, int64_t min, int64_t max, int64_t multiple);
-  /// A variable of the module, which functions read where they take it for a value.
+  /// Adds a variable to the module. A function that uses it as a value reads it.
   std::optional<Value> addVariable(const RecordedVariable &variable, const RecordedPlace &place);
 
   struct Input {
     std::string name;
     RecordedType type;
   };
-  /// Begins a function; none is going on. Its inputs are its first values.
+  /// Begins a function, outside of any other function. Its inputs are its first values.
   bool beginFunction(llvm::StringRef name, llvm::ArrayRef<Input> inputs, const RecordedPlace &place,
                      std::vector<Value> &values);
   bool endFunction(llvm::ArrayRef<std::string> names, llvm::ArrayRef<Value> results);
@@ -107,26 +108,27 @@ public:
   std::optional<Value> addConstant(const RecordedType &type, llvm::StringRef elements, const RecordedPlace &place);
   /// Sizes as a list of i64, each of them a number or a symbol that an input of the function has; -1 for any size.
   std::optional<Value> addSizes(llvm::ArrayRef<RecordedDim> dims, const RecordedPlace &place);
-  /// What a variable holds behind the function, and what reading it there gives from now on.
+  /// Stores a value in a variable: its value after the function, and the result of later reads in the function.
   bool store(Value variable, Value value, const RecordedPlace &place);
 
-  /// Begins the body of a Loop, with the number of the iteration as its first value and one for each of `carried`, or
-  /// of a branch, which has neither. Bodies see the values around them.
+  /// Begins the body of a Loop or a branch. The first values of a Loop's body are the number of the iteration and one
+  /// for each of `carried`; a branch has none. Bodies may use the values around them.
   bool beginBody(bool isLoop, llvm::ArrayRef<Value> carried, const RecordedPlace &place, std::vector<Value> &values);
-  /// Of a loop: the carried values, which keep their types, and then what is stacked.
+  /// Ends a body with its results. Those of a loop are the carried values, with unchanged types, and then the stacked
+  /// ones.
   std::optional<RecordedBody> endBody(llvm::ArrayRef<Value> results);
 
-  /// The type of a value, with a text for each dimension; nothing for a value that is not alive.
+  /// Returns the type of a value, with a text for each dimension; nullopt for a value that is not valid any more.
   std::optional<RecordedType> getType(Value value);
 
   bool isRecording() const;
-  /// The functions that have ended, in their order.
+  /// Returns the finished functions, in their order.
   std::vector<std::string> getFunctions() const;
-  /// The module of the functions that have ended. Belongs to the recorder.
+  /// Returns the module of the finished functions. The recorder owns it.
   mlir::ModuleOp getModule();
 
-  /// A function as a model of this version of ONNX's ops, with a place for each of its variables; nothing, with the
-  /// reason in `error`, where ONNX has no ops for what it does. `module` is the recorder's, or made of it.
+  /// Returns a function as a model with this version of ONNX's ops, with a gap for each of its variables. Returns
+  /// nullopt, with the reason in `error`, if ONNX has no ops for it. `module` is the recorder's, or derived from it.
   std::optional<ExportSkeleton> makeSkeleton(llvm::StringRef function, int64_t opset, mlir::ModuleOp module,
                                              const ExportOptions &options, std::string &error);
 
@@ -135,7 +137,7 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// The versions of ONNX's ops that a recorded graph may be exported as.
+/// The range of versions of ONNX's ops for exports of a recorded graph.
 constexpr int64_t oldestExportOpset = 20, newestExportOpset = 28;
 
 } // namespace vx

@@ -1,4 +1,4 @@
-// Formulas over tensors, written as formulas: of gradient rules, losses and optimizers.
+// Operators for formulas over tensors, as gradient rules, losses and optimizers use them.
 #ifndef VX_DIALECT_VX_GRADIENT_EXPRESSION_H
 #define VX_DIALECT_VX_GRADIENT_EXPRESSION_H
 
@@ -6,8 +6,8 @@
 
 namespace vx {
 
-/// A tensor and the builder that computes with it, element by element. Both operands of an operator have one type; a
-/// number is one in every place.
+/// A tensor with the builder that makes elementwise ops of it. Both operands of an operator have one type; a number
+/// stands for a tensor of that type with this value in each element.
 struct Expression {
   GraphBuilder *g;
   mlir::Value value;
@@ -45,7 +45,7 @@ inline Expression compare(ComparePredicate predicate, Expression a, double b) {
 inline Expression select(Expression condition, Expression a, Expression b) {
   return {a.g, a.g->emit<SelectOp>(condition.value, a.value, b.value)};
 }
-/// `a` where the condition holds, else 0.
+/// Returns `a` where the condition holds, else 0.
 inline Expression selectOrZero(Expression condition, Expression a) { return select(condition, a, fill(0, a)); }
 
 } // namespace vx

@@ -1,4 +1,4 @@
-// What the gradient rule of an op works with: see DifferentiableOpInterface.
+// The interface of an op's gradient rule to reverse mode: see DifferentiableOpInterface.
 #ifndef VX_DIALECT_VX_GRADIENT_PULLBACK_H
 #define VX_DIALECT_VX_GRADIENT_PULLBACK_H
 
@@ -8,40 +8,42 @@ namespace vx {
 
 class ReverseMode;
 
-/// One op whose results have cotangents: the gradients, with respect to them, of the number that is differentiated. The
-/// rule gives those of the operands. A cotangent has the type of its value; null stands for zeros.
+/// One op with the cotangents of its results. The cotangent of a value is the gradient of the differentiated scalar
+/// with respect to that value. The rule computes the cotangents of the operands. A cotangent has the type of its value;
+/// null stands for zeros.
 ///
-/// A rule reads what it needs of the op's operands and results as they are: where the reverse ops stand elsewhere than
-/// the op itself, as in the reverse of a loop, the op that is given is a copy that computes them anew.
+/// A rule reads the op's operands and results directly. If the reverse ops are not in the op's own block, as in the
+/// reverse of a loop, `op` is a copy that computes the results again.
 class Pullback {
 public:
   /// `op`, `reverse` and `g` outlive this.
   Pullback(mlir::Operation *op, ReverseMode &reverse, GraphBuilder &g) : op(op), reverse(reverse), g(g) {}
 
-  /// A rule that puts another op in the place of this one sets it.
+  /// A rule that replaces this op by another one sets it.
   mlir::Operation *op;
-  /// What collects the cotangents of all values, and what a rule asks for the reverse of other ops.
+  /// Collects the cotangents of all values. A rule calls it for the reverse of other ops.
   ReverseMode &reverse;
-  /// Makes ops where the reverse stands, with the location of `op`.
+  /// Makes ops at the insertion point of the reverse, with the location of `op`.
   GraphBuilder &g;
 
-  /// The cotangent of a result; null where nothing that is differentiated depends on it. One of them is not null.
+  /// Returns the cotangent of a result; null if the differentiated scalar does not depend on it. At least one result
+  /// has one.
   mlir::Value of(unsigned result = 0);
   /// The same, with zeros for null.
   mlir::Value ofOrZeros(unsigned result = 0);
 
-  /// True where a gradient is asked for that depends on this value, an operand or one that a region of the op reads.
+  /// Returns true if a requested gradient depends on this value: an operand, or a value that a region of the op reads.
   bool wants(mlir::Value value);
   bool wants(unsigned operand) { return wants(op->getOperand(operand)); }
 
-  /// Adds to the cotangent of a value; nothing happens where it is not wanted, or `cotangent` is null.
+  /// Adds to the cotangent of a value. Does nothing if `wants(value)` is false or `cotangent` is null.
   void give(mlir::Value value, mlir::Value cotangent);
   void give(unsigned operand, mlir::Value cotangent) { give(op->getOperand(operand), cotangent); }
 
-  /// The op has no gradient here: says so with the op's name and location.
+  /// Reports that the op has no gradient, with the op's name and location.
   void refuse(const llvm::Twine &message);
 
-  /// Takes the gradient of what the op, which is decomposable, decomposes into.
+  /// Differentiates the ops that the op decomposes into. The op is decomposable.
   void useDecomposition();
 };
 

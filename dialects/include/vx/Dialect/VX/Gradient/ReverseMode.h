@@ -11,41 +11,42 @@ namespace vx {
 
 class GraphBuilder;
 
-/// True for what may have a cotangent: tensors of floats, and sequences of them.
+/// Returns true for types that may have a cotangent: tensors of floats, and sequences of these.
 bool isDifferentiable(mlir::Type type);
 
-/// The value, marked as one that gradients are taken with respect to. Two marks of one value stay two: gradients with
-/// respect to one of them are not those with respect to both.
+/// Marks a value that gradients are taken with respect to, and returns the marked value. Two marks of one value stay
+/// distinct: a gradient with respect to one mark leaves out the uses of the other.
 mlir::Value createWatch(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value);
 
-/// Zeros of a value's type and sizes: a tensor's, or a sequence of as many tensors of zeros.
+/// Returns zeros of a value's type and sizes. For a sequence this is a sequence of as many tensors of zeros.
 mlir::Value makeZeros(GraphBuilder &g, mlir::Value like);
 
-/// Collects cotangents while it goes from the last op of a run to the first. `builder` stands where all that the run
-/// computes can be read; every op that is made stands there. Sums of cotangents are in the order of the walk, which is
-/// that of the program, so that they are the same each time. Not thread-safe.
+/// Collects cotangents, from the last op of a list to the first. All ops are made at the insertion point of `builder`,
+/// where every value of the listed ops is visible. Cotangents are summed in the order of the walk, which the program
+/// decides, so sums have the same bits each time. Not thread-safe.
 class ReverseMode {
 public:
-  /// Cotangents are computed for `wanted` and what lies between them and the results. `builder` outlives this.
+  /// Computes cotangents for `wanted` and for the values between `wanted` and the results. `builder` outlives this.
   ReverseMode(mlir::OpBuilder &builder, mlir::ValueRange wanted);
 
   mlir::OpBuilder &builder;
 
-  /// Adds to the cotangent of a value; nothing happens for a null one.
+  /// Adds to the cotangent of a value; does nothing for a null cotangent.
   void add(GraphBuilder &g, mlir::Value value, mlir::Value cotangent);
-  /// The cotangent of a value so far, null where there is none.
+  /// Returns the cotangent of a value so far; null if it has none.
   mlir::Value get(mlir::Value value) const { return cotangents.lookup(value); }
   /// The same, with zeros for null.
   mlir::Value getOrZeros(GraphBuilder &g, mlir::Value value) const;
-  /// True where one of the wanted values reaches this one through what has been run.
+  /// Returns true if this value depends on one of `wanted` through the ops that have been run.
   bool isActive(mlir::Value value) const { return active.contains(value); }
-  /// An op that is run stands for another one now: its value is `after`.
+  /// Replaces the value `before` of an op that is run by `after`.
   void replace(mlir::Value before, mlir::Value after);
-  /// Something has no gradient, and that was told: `run` fails at its end.
+  /// Records that an error about a missing gradient was reported, so that `run` fails at its end.
   void fail() { hasFailed = true; }
 
-  /// Applies the rules of `ops`, which are in the order of the program, from the last one on. Before, `add` has given
-  /// the cotangents of what they compute. Goes on after an op without a gradient, so that all are told.
+  /// Applies the rules of `ops`, from the last one to the first. `ops` are in the order of the program. The caller has
+  /// passed the cotangents of their results to `add`. Continues after an op without a gradient, so that each of them is
+  /// reported; then fails.
   mlir::LogicalResult run(llvm::ArrayRef<mlir::Operation *> ops);
 
 private:
@@ -54,10 +55,10 @@ private:
   bool hasFailed = false;
 };
 
-/// The ops that `value` depends on, in the order of the program: of its own block and of those around it.
+/// Returns the ops that `value` depends on, of its own block and of the blocks around it, in the order of the program.
 llvm::SmallVector<mlir::Operation *> collectDependences(mlir::Value value);
 
-/// Calls `visit` for each value that the op reads: its operands, and what its regions read of what is defined outside.
+/// Calls `visit` for each value that the op reads: its operands, and the outer values that its regions read.
 void visitReads(mlir::Operation *op, llvm::function_ref<void(mlir::Value)> visit);
 
 } // namespace vx

@@ -1,4 +1,4 @@
-// Predicates over sizes: what an op relies on, whether that holds for all values of the symbols, and its words.
+// Predicates over sizes that ops rely on: collection, proof for all values of the symbols, and text for messages.
 #ifndef VX_DIALECT_VX_IR_CONSTRAINTS_H
 #define VX_DIALECT_VX_IR_CONSTRAINTS_H
 
@@ -17,12 +17,12 @@ struct Constraint {
   DimAttr lhs, rhs;
 };
 
-/// The values that a symbol may take, by its declaration: multiples of `multiple` in [min, max].
+/// The values that a symbol may have by its declaration: multiples of `multiple` in [min, max].
 struct SymbolRange {
   int64_t min = 0, max = INT64_MAX, multiple = 1;
 };
 
-/// The declarations of a module's symbols, read once; those of a symbol that is not declared are the widest.
+/// The ranges of a module's symbols, read once. A symbol without a declaration has the widest range.
 class SymbolRanges {
 public:
   SymbolRanges() = default;
@@ -35,30 +35,30 @@ private:
   llvm::StringMap<bool> dataDependent;
 };
 
-/// Whether the predicate holds for two numbers.
+/// Returns true if the predicate holds for two numbers.
 bool holds(ConstraintKind kind, int64_t lhs, int64_t rhs);
 
-/// True when the constraint holds for all values that `ranges` allows, false when it does for none; nothing when that
-/// is not known.
+/// Returns true if the constraint holds for all values that `ranges` allows, false if it holds for none, and nullopt if
+/// neither is proved.
 std::optional<bool> decide(const Constraint &constraint, const SymbolRanges &ranges);
 
-/// True when `dim` is known to be at least 0 for all values that `ranges` allows.
+/// Returns true if `dim` is proved to be at least 0 for all values that `ranges` allows.
 bool isNeverNegative(DimAttr dim, const SymbolRanges &ranges);
 
-/// What a node wants, in words: "sizes 'n' and 'm' equal". To follow "wants ".
+/// Returns the requirement of a node as text to follow "wants ": "sizes 'n' and 'm' equal".
 std::string describeWant(const Constraint &constraint);
 
-/// Which op binds each data-dependent symbol of a function: its `vx.bind_symbol` or `vx.loop`, or else the first
-/// `vx.loop`, `vx.if` or `vx.sequence_at` that makes a value of a type that names it.
+/// Returns the op that binds each data-dependent symbol of a function: its `vx.bind_symbol` or `vx.loop`, or else the
+/// first `vx.loop`, `vx.if` or `vx.sequence_at` that makes a value with the symbol in its type.
 llvm::StringMap<mlir::Operation *> findSymbolBinders(mlir::func::FuncOp function, const SymbolRanges &ranges);
-/// True where a size in a type of the op's, or of its region's arguments, may be bound by it.
+/// Returns true if the op may bind a size in its types or in those of its region's arguments.
 bool mayBindSizes(mlir::Operation *op, const SymbolRanges &ranges);
-/// True for an op that nothing is lost with but its results: it has no effect and binds no size, nor has anything in
-/// it.
+/// Returns true if removing the op loses its results only: neither the op nor an op inside has an effect or binds a
+/// size.
 bool onlyComputes(mlir::Operation *op, const SymbolRanges &ranges);
 
-/// What an op says of the sizes that it relies on, in `ConstrainedOpInterface::collectConstraints`. A size that nothing
-/// knows (null) is no business of this; equal ones need no words.
+/// Receives the sizes that an op relies on, in `ConstrainedOpInterface::collectConstraints`. Ignores unknown sizes
+/// (null) and pairs of equal ones.
 class ConstraintCollector {
 public:
   ConstraintCollector(const llvm::StringMap<mlir::Operation *> &binders,
@@ -77,14 +77,16 @@ public:
     if (lhs != rhs)
       want(ConstraintKind::equal, lhs, rhs);
   }
-  /// `lhs` is repeated to `rhs`. A part of a broadcast can be, where that broadcast can.
+  /// Requires that `lhs` can be repeated to `rhs`. An operand of a broadcast can be repeated where the broadcast itself
+  /// can.
   void wantRepeat(DimAttr lhs, DimAttr rhs);
-  /// A window that does not fit into the padded input has no place at all; one of a single element leaves its dimension
-  /// alone, empty or not.
+  /// Requires that a window fits into the padded input; otherwise it has no position. A window of one element requires
+  /// nothing, since its dimension may be empty.
   void wantWindow(DimAttr size, DimAttr window, int64_t dilation, int64_t low, int64_t high);
-  /// Of two ranked tensors of one rank; nothing of other types.
+  /// Requires equal shapes of two ranked tensors of one rank; requires nothing of other types.
   void wantEqualShapes(mlir::Type lhs, mlir::Type rhs);
-  /// A value of type `incoming` becomes one of type `pattern`, which `binder` makes: the sizes that it does not bind.
+  /// Requires equal sizes where a value of type `incoming` becomes one of type `pattern`, which `binder` makes. Sizes
+  /// that `binder` binds are left out.
   void wantKnownShape(mlir::Type pattern, mlir::Operation *binder, mlir::Type incoming);
 
 private:
@@ -92,9 +94,9 @@ private:
   llvm::function_ref<void(const Constraint &)> record;
 };
 
-/// Calls `record` with everything that `op`, of the vx dialect, relies on where two sizes only may be equal, or a size
-/// may be too small. A terminator of `vx.if` and `vx.loop` stands for what the op around it wants of the values
-/// yielded. `binders` is of the op's function.
+/// Calls `record` for each condition on sizes that `op`, of the vx dialect, relies on: two sizes that may differ, or a
+/// size that may be too small. A terminator of `vx.if` and `vx.loop` has the conditions of the op around it on the
+/// yielded values. `binders` is of the op's function.
 void collectConstraints(mlir::Operation *op, const llvm::StringMap<mlir::Operation *> &binders,
                         llvm::function_ref<void(const Constraint &)> record);
 

@@ -1,4 +1,4 @@
-// Parts of dimension expressions by which others are written.
+// Replacement of parts of dimension expressions.
 #ifndef VX_DIALECT_VX_IR_DIMPARTS_H
 #define VX_DIALECT_VX_IR_DIMPARTS_H
 
@@ -6,7 +6,8 @@
 
 namespace vx {
 
-/// `dim`, where the first of each pair stands as a whole operand or as all of it, with the second in its place.
+/// Returns `dim` with the first of each pair replaced by the second, where the first is a whole operand or all of
+/// `dim`.
 DimAttr replaceParts(DimAttr dim, llvm::ArrayRef<std::pair<DimAttr, DimAttr>> parts);
 
 } // namespace vx

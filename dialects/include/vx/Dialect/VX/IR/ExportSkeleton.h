@@ -1,4 +1,4 @@
-// What an export of a trained model completes: the model's file in pieces, with places for what is trained.
+// The model's file in pieces, with gaps for the trained values. An export of a trained model fills the gaps.
 #ifndef VX_DIALECT_VX_IR_EXPORTSKELETON_H
 #define VX_DIALECT_VX_IR_EXPORTSKELETON_H
 
@@ -12,11 +12,11 @@ namespace vx {
 
 struct ExportPiece {
   enum class Kind {
-    Bytes,    // `bytes` as they stand here
+    Bytes,    // `bytes` as they are
     Variable, // the elements of a variable when the model is exported
-    Constant, // `bytes`, which are those of a constant that a module may have anyway
-    Location, // the plain name of the file of weights beside the model's
-    Length,   // how many bytes the next `count` pieces are, as a varint
+    Constant, // `bytes`, of a constant that the module may store for its programs too
+    Location, // the name, without a folder, of the file of weights beside the model
+    Length,   // the number of bytes of the next `count` pieces, as a varint
     Zeros
   };
   Kind kind = Kind::Bytes;
@@ -29,7 +29,7 @@ struct ExportPiece {
 
 struct ExportSkeleton {
   std::vector<ExportPiece> model;
-  std::vector<ExportPiece> weights;                // of the file beside it; none: there is none
+  std::vector<ExportPiece> weights;                // of the file of weights; empty without such a file
   std::vector<std::shared_ptr<const void>> owners; // of the bytes that pieces refer to
 };
 

@@ -1,4 +1,4 @@
-// Checked creation of vx ops, for all that make graphs: frontends, decompositions, gradients.
+// Checked creation of vx ops, for frontends, decompositions and gradients.
 #ifndef VX_DIALECT_VX_IR_GRAPHBUILDER_H
 #define VX_DIALECT_VX_IR_GRAPHBUILDER_H
 
@@ -7,20 +7,20 @@
 
 namespace vx {
 
-/// Whose the fault is: of a graph that no compiler could take, or of this one, which does not know such graphs yet.
+/// The kind of a refusal. Invalid: no compiler can accept the graph. Unsupported: this compiler does not.
 enum class Refusal { Invalid, Unsupported };
 
-/// Makes ops at the insertion point of an OpBuilder. Each is checked when it is made: its result type follows from its
-/// arguments or is stated, and its own rules hold, so that a mistake is told where it was made and not by what reads
-/// the graph later. Where there is nothing to do (a cast to the type that a value has, a shape that it has) no op is
-/// made.
+/// Makes ops at the insertion point of an OpBuilder. Each op is checked when it is made: its result type is inferred
+/// from its arguments or stated, and its verifier passes. So a mistake is reported where it is made, and not by a later
+/// reader of the graph. No op is made if it would change nothing: a cast to the type or a reshape to the shape that the
+/// value has.
 ///
-/// What cannot be made is refused: `refuse` is told why, and the function at hand gives null. Each function that
-/// takes a null value gives null and says nothing. So the caller of many looks at `hasRefused()` at its end; where an
-/// override of `refuse` throws, it never gets there.
+/// If an op cannot be made, the function calls `refuse` with the reason and returns null. A function with a null
+/// operand returns null without a message. So a caller of several functions checks `hasRefused()` once, at its end. It
+/// need not if its override of `refuse` throws.
 ///
-/// Sizes are expressions: each function works for static and dynamic shapes alike. Values that are combined must have
-/// one shape and element type; `broadcastTogether`, `cast` and `widen` see to that. Thread-compatible.
+/// Sizes are expressions, so each function works for static and dynamic shapes. Values that are combined must have one
+/// shape and one element type: `broadcastTogether`, `cast` and `widen` make them so. Thread-compatible.
 class GraphBuilder {
 public:
   /// `builder` outlives this; all ops get `location`.
@@ -61,8 +61,8 @@ public:
     Op::build(builder, state, type, std::forward<Args>(args)...);
     return getResult(finish(state));
   }
-  /// Creates any op. Whether what it reads is made before it is asked when the module is whole: a region that is still
-  /// being made stands in no function, and nothing outside of it would be found.
+  /// Creates any op. Dominance is not checked here but when the module is complete: a region under construction is in
+  /// no function yet, so values from outside would not be found.
   mlir::Operation *finish(mlir::OperationState &state);
 
   // Types and sizes.
@@ -72,11 +72,11 @@ public:
   mlir::RankedTensorType makeType(llvm::ArrayRef<DimAttr> dims, mlir::Type elementType);
   /// The type of a tensor; refuses a sequence.
   mlir::RankedTensorType typeOf(mlir::Value value);
-  /// Numpy's common shape of two shapes. Of sizes that may be equal or 1 the call decides: the ops that repeat to this
-  /// shape want them to be.
+  /// Returns NumPy's common shape of two shapes. Sizes that are not known to be equal or 1 are checked by the call: the
+  /// ops that repeat to this shape require it.
   llvm::SmallVector<DimAttr> broadcastShapes(llvm::ArrayRef<DimAttr> lhs, llvm::ArrayRef<DimAttr> rhs);
-  /// States what the graph wants of two sizes, of which a call that breaks it is told with this location; refuses what
-  /// no call could fulfil.
+  /// Adds a constraint on two sizes. A call that violates it fails with a message that names this location. Refuses a
+  /// constraint that no call can fulfil.
   void require(ConstraintKind kind, DimAttr lhs, DimAttr rhs);
 
   // Constants.
@@ -85,13 +85,13 @@ public:
   mlir::Value emitScalar(double value, mlir::Type elementType);
   /// The value of an expression as a scalar tensor of a number type.
   mlir::Value emitDim(DimAttr value, mlir::Type elementType);
-  /// One number in every place.
+  /// A tensor with one value in each element.
   mlir::Value splat(double value, mlir::RankedTensorType type);
   mlir::Value splatLike(double value, mlir::Value like);
 
   // Element types.
   mlir::Value cast(mlir::Value value, mlir::Type elementType);
-  /// `value` in the type that sums are kept in: f32 for narrower floats.
+  /// Casts `value` to the type of its sums: f32 for narrower floats.
   mlir::Value widen(mlir::Value value);
 
   // Shapes.
@@ -99,31 +99,33 @@ public:
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
   mlir::Value slice(mlir::Value value, llvm::ArrayRef<DimAttr> starts, llvm::ArrayRef<DimAttr> sizes,
                     llvm::ArrayRef<int64_t> strides);
-  /// Adds zeros before and after each dimension; a negative amount takes elements away.
+  /// Adds zeros before and after each dimension; a negative amount removes elements.
   mlir::Value pad(mlir::Value value, llvm::ArrayRef<DimAttr> low, llvm::ArrayRef<DimAttr> high);
-  /// Puts steps[d] - 1 zeros behind each place of dimension d. Each step is at least 1.
+  /// Inserts steps[d] - 1 zeros after each position of dimension d. Each step is at least 1.
   mlir::Value spreadPlaces(mlir::Value value, llvm::ArrayRef<int64_t> steps);
   /// Repeats `value` to `dims`, its dimensions aligned with the last ones (numpy).
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<DimAttr> dims);
   /// As vx.broadcast: dimension d of `value` is `dimensions[d]` of the result.
   mlir::Value broadcastInDim(mlir::Value value, llvm::ArrayRef<DimAttr> dims, llvm::ArrayRef<int64_t> dimensions);
-  /// Repeats what was reduced over `axes` along them, to `dims`.
+  /// Repeats a value that was reduced over `axes` along these axes, to `dims`.
   mlir::Value broadcastAlong(mlir::Value value, llvm::ArrayRef<DimAttr> dims, llvm::ArrayRef<int64_t> axes);
-  /// Repeats all to their common shape.
+  /// Repeats all values to their common shape.
   void broadcastTogether(llvm::MutableArrayRef<mlir::Value> values);
 
-  // Reductions, over axes that increase; over none they give `value`.
+  // Reductions over axes in increasing order. Without axes the result is `value`.
   mlir::Value reduce(ReduceKind kind, mlir::Value value, llvm::ArrayRef<int64_t> axes);
-  /// The sum by the number of elements that it sums, also where only the call knows that. Widen the value before.
+  /// Divides the sum by the number of summed elements, which may be known at run time only. The caller widens the value
+  /// first.
   mlir::Value mean(mlir::Value value, llvm::ArrayRef<int64_t> axes);
 
 protected:
-  /// `message` says what was wanted and what came. Emits it as an error; an override that does not throw calls this.
+  /// Emits `message` as an error; it states the expected and the given value. An override that does not throw calls
+  /// this.
   virtual void refuse(Refusal kind, const llvm::Twine &message);
-  /// The same where the diagnostic of an op's inference or verifier has said why: the graph is invalid.
+  /// Refuses an invalid graph for which an op's inference or verifier has emitted a diagnostic.
   virtual void refuseDiagnosed() { isRefused = true; }
-  /// Whether there may be a tensor of these sizes, or for a single one such an expression; false when that was refused.
-  /// Refuses sizes that are known to be negative.
+  /// Returns true if a tensor may have these sizes; a single size is checked as an expression. Otherwise refuses, and
+  /// returns false. Refuses sizes that are known to be negative.
   virtual bool checkSizes(llvm::ArrayRef<DimAttr> dims);
 
 private:

@@ -1,4 +1,4 @@
-// A function for each op that has one, found by the op's type.
+// A table from op types to functions.
 #ifndef VX_DIALECT_VX_IR_OPFUNCTIONTABLE_H
 #define VX_DIALECT_VX_IR_OPFUNCTIONTABLE_H
 
@@ -7,17 +7,17 @@
 
 namespace vx {
 
-/// `Function` is a pointer to a function. Filled by one thread; then any number may look into it.
+/// `Function` is a pointer to a function. One thread fills the table; after that any number of threads may read it.
 template <typename Function>
 class OpFunctionTable {
 public:
-  /// `function` is that of the ops of the type `Op`.
+  /// Adds the function of the ops of type `Op`.
   template <typename Op>
   void add(Function function) {
     [[maybe_unused]] bool isNew = functions.try_emplace(mlir::TypeID::get<Op>(), function).second;
     assert(isNew && "an op has one function in a table");
   }
-  /// Null for an op that has none.
+  /// Returns the function of an op; null if the table has none.
   Function find(mlir::OperationName op) const { return functions.lookup(op.getTypeID()); }
 
 private:

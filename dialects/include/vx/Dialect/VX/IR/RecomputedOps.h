@@ -1,4 +1,4 @@
-// Ops that compute again what another op has computed, so that it need not be kept.
+// Copies of ops that recompute a value, so that it need not be stored.
 #ifndef VX_DIALECT_VX_IR_RECOMPUTEDOPS_H
 #define VX_DIALECT_VX_IR_RECOMPUTEDOPS_H
 
@@ -7,18 +7,19 @@
 
 namespace vx {
 
-/// Number of an op that is a copy. Ops with different numbers, or of which one has none, are never made one, since what
-/// joins equal ops compares their attributes; what stands for a copy is one too. No kernel has it.
+/// The number of an op that is a copy. Ops with different numbers, and an op with and one without a number, are never
+/// merged, since the merging of equal ops compares attributes. An op that replaces a copy is a copy too. No kernel has
+/// the attribute.
 inline constexpr llvm::StringLiteral kCopyAttr = "vx.copy";
 
-/// Null for an op that is no copy.
+/// Returns null for an op that is no copy.
 inline mlir::IntegerAttr getCopyNumber(mlir::Operation *op) { return op->getAttrOfType<mlir::IntegerAttr>(kCopyAttr); }
 
 inline void setCopyNumber(mlir::Operation *op, int64_t number) {
   op->setAttr(kCopyAttr, mlir::Builder(op->getContext()).getI64IntegerAttr(number));
 }
 
-/// Numbers what `builder` makes for as long as it lives as `op` is, if that is a copy: for what stands for it.
+/// While it lives, gives the number of `op`, if that is a copy, to all ops that `builder` makes: they replace `op`.
 class CopyNumbering final : public mlir::OpBuilder::Listener {
 public:
   CopyNumbering(mlir::OpBuilder &builder, mlir::Operation *op)

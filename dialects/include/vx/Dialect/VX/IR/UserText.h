@@ -1,4 +1,4 @@
-// Types, diagnostics and names as they stand in messages for people who know the model and not this compiler.
+// Text of types, diagnostics and names for messages. A user knows the model and not this compiler.
 #ifndef VX_DIALECT_VX_IR_USERTEXT_H
 #define VX_DIALECT_VX_IR_USERTEXT_H
 
@@ -15,12 +15,12 @@ std::string describeType(mlir::Type type);
 /// loops, tile = [1, 128], threads = 128
 std::string describeStrategy(StrategyAttrInterface strategy);
 
-/// The text of a diagnostic with its types as above, and without the operation that it is about: its source node is
-/// what a user knows it by.
+/// Returns the text of a diagnostic with its types as above, and without the operation that it is about, since a user
+/// knows its source node only.
 std::string describeDiagnostic(mlir::Diagnostic &diagnostic);
 
-/// `text` with "\x1b" for the character 27, and so on for all that a terminal takes as a command. Names in files hold
-/// any character.
+/// Returns `text` with "\x1b" for the character 27, and likewise for all characters that a terminal executes. Names in
+/// files may have any character.
 std::string escapeControlCharacters(llvm::StringRef text);
 
 } // namespace vx

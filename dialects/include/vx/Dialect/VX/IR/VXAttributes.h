@@ -11,13 +11,13 @@
 
 namespace vx {
 
-/// What a dimension expression is made of. A `Sum` has two or more operands; a `Product` has a coefficient (`value`)
-/// and one or more operands, none of which is a sum, a product or a constant.
+/// The kind of a dimension expression. A `Sum` has two or more operands; a `Product` has a coefficient (`value`) and
+/// one or more operands, none of which is a sum, a product or a constant.
 enum class DimKind : uint32_t { Constant, Symbol, Sum, Product, FloorDiv, CeilDiv, Mod, Max, Min, Broadcast };
 
 class DimAttr;
-/// The number of boxes of `tile` that cover `sizes`: the product of ceildiv(size, tile), but for sizes without a tile
-/// or with one of 0. Null where such a size is.
+/// Returns the number of boxes of `tile` that cover `sizes`: the product of ceildiv(size, tile). Sizes without a tile,
+/// or with a tile of 0, are left out. Null if a size with a tile is null.
 DimAttr countBoxes(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> sizes, llvm::ArrayRef<int64_t> tile);
 
 } // namespace vx
@@ -30,14 +30,14 @@ DimAttr countBoxes(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> sizes, ll
 
 namespace vx {
 
-/// The type of what is known to be a tensor.
+/// Returns the type of a value that is a ranked tensor.
 mlir::RankedTensorType typeOf(mlir::Value tensor);
-/// The expression of dimension `index` of `type`: a constant for a static one, that of the encoding for a dynamic one,
-/// and null for a dynamic one that nothing describes.
+/// Returns the expression of dimension `index` of `type`: a constant for a static one, that of the encoding for a
+/// dynamic one, and null for a dynamic one without an encoding.
 DimAttr getDim(mlir::RankedTensorType type, int64_t index);
-/// All dimensions; entries may be null as in `getDim`.
+/// Returns all dimensions; entries may be null as in `getDim`.
 llvm::SmallVector<DimAttr> getDims(mlir::RankedTensorType type);
-/// The number of elements, null when a dimension is unknown.
+/// Returns the number of elements; null if a dimension is unknown.
 DimAttr getNumElements(mlir::RankedTensorType type);
 
 /// A tensor type of these dimensions: constants become static sizes, others `?` with an encoding. Null entries give `?`
@@ -46,7 +46,7 @@ mlir::RankedTensorType getTensorType(llvm::ArrayRef<DimAttr> dims, mlir::Type el
 /// `type` with its encoding dropped.
 mlir::RankedTensorType dropEncoding(mlir::RankedTensorType type);
 
-/// False when the two sizes are known to differ. Unknown (null) sizes and different symbols may be equal.
+/// Returns false if the two sizes are known to differ. Unknown (null) sizes and different symbols may be equal.
 bool mayBeEqual(DimAttr lhs, DimAttr rhs);
 
 } // namespace vx

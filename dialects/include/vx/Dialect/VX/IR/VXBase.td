@@ -1,4 +1,4 @@
-// The `vx` dialect: what programs are. One file per op family includes this one.
+// The `vx` dialect: graphs of a model. One file per op family includes this one.
 #ifndef VX_DIALECT_VX_IR_VXBASE
 #define VX_DIALECT_VX_IR_VXBASE
 
@@ -154,7 +154,7 @@ def VX_F32Scalar : 0DTensorOf<[F32]>, BuildableType<"::mlir::RankedTensorType::g
 def VX_BoolScalar : 0DTensorOf<[I1]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 def VX_Value : AnyTypeOf<[VX_Tensor, VX_SequenceType, VX_OptionalType]>;
 def VX_TensorOrSequence : AnyTypeOf<[VX_Tensor, VX_SequenceType]>;
-/// An optional is a sequence of one value at most.
+/// An optional is a sequence of at most one value.
 def VX_SequenceOrOptional : AnyTypeOf<[VX_SequenceType, VX_OptionalType]>;
 def VX_DimArrayAttr : TypedArrayAttrBase<VX_DimAttr, "dimension expressions">;
 
@@ -162,24 +162,24 @@ def VX_DimArrayAttr : TypedArrayAttrBase<VX_DimAttr, "dimension expressions">;
 
 class VX_Trait<string name> : NativeOpTrait<name> { let cppNamespace = "::vx::OpTrait"; }
 
-// Its role: each op has exactly one, or the build fails.
-/// A result element needs one element of each operand; joins any group.
+// The role of an op. Each op has exactly one, or the build fails.
+/// A result element needs one element of each operand. It can be in any fusion region.
 def VX_Pointwise : VX_Trait<"Pointwise">;
 /// A loop nest of its own; a kernel has at most one.
 def VX_Anchor : VX_Trait<"Anchor">;
-/// The host program runs or reads it: control flow, symbols, state, sequences, and what is known without a kernel.
+/// The host program runs or reads it: control flow, symbols, state, sequences, and values that are known without a kernel.
 def VX_HostOp : VX_Trait<"HostOp">;
-/// Says how a tensor lies in memory, inside of the kernel that reads it.
+/// States the layout of a tensor in memory, inside of the kernel that reads it.
 def VX_Layout : VX_Trait<"Layout">;
-/// Holds the ops of one kernel, or stands for them.
+/// Contains the ops of one kernel, or represents them.
 def VX_Container : VX_Trait<"Container">;
 
-/// Says to the compiler what is differentiated or trained; none is left after the `grad` phase.
+/// Tells the compiler which values are differentiated or trained. None is left after the `grad` phase.
 def VX_Directive : VX_Trait<"Directive">;
 
-// What else passes may rely on.
-/// Every result element depends on the operands' elements at the same place only; all shapes are compatible. Defines what
-/// VX_ConstrainedOpInterface wants of the op.
+// Other properties that passes rely on.
+/// Every result element depends on the operands' elements at the same position only; all shapes are compatible. Defines
+/// the methods of VX_ConstrainedOpInterface.
 def VX_Elementwise : VX_Trait<"Elementwise">;
 /// Sums of products of elements of the first two operands.
 def VX_Product : VX_Trait<"Product">;
@@ -187,33 +187,33 @@ def VX_Product : VX_Trait<"Product">;
 def VX_Reduces : VX_Trait<"Reduces">;
 /// An anchor that reads each element of its operands once: computing an operand on the fly costs nothing.
 def VX_TakesPrologue : VX_Trait<"TakesPrologue">;
-/// Writes elements where it finds room, at places that only the data tell: the next op reads them from memory.
+/// Writes elements to positions that depend on data. So the next op reads them from memory.
 def VX_ScattersResult : VX_Trait<"ScattersResult">;
-/// Its loop carries the place that is written next, or a count: one worker runs it.
+/// Its loop carries the next position to write, or a count. So one worker runs it.
 def VX_Serial : VX_Trait<"Serial">;
-/// Each element of the result is one of an operand's, at a place that follows from its own or from data.
+/// Each element of the result is one of an operand's, at a position that depends on its own position or on data.
 def VX_Moves : VX_Trait<"Moves">;
-/// Each element of the result is that of one of the operands of its type, at the same place.
+/// Each element of the result is the element at the same position of one of the operands of its type.
 def VX_Chooses : VX_Trait<"Chooses">;
-/// Moves what its one operand holds, by sizes and places that are known when a model is compiled.
+/// Moves the elements of its one operand, by sizes and positions that are known when a model is compiled.
 def VX_View : VX_Trait<"View">;
-/// Counts, or repeats the elements of a smaller tensor: cheaper to keep than its result.
+/// Counts, or repeats the elements of a smaller tensor. The operand is cheaper to store than the result.
 def VX_Expands : VX_Trait<"Expands">;
-/// Each kernel that needs it computes it anew.
+/// Each kernel that needs it computes it again.
 def VX_Free : VX_Trait<"Free">;
-/// Checks data while it runs, and so may fail a call.
+/// Checks data at run time, and so may fail a call.
 def VX_MayFault : VX_Trait<"MayFault">;
-/// Only the run tells some sizes of its results, and it binds their symbols.
+/// Some sizes of its results are known at run time only. It binds their symbols.
 def VX_BindsResultSizes : VX_Trait<"BindsResultSizes">;
-/// Relies on no sizes but those that its operands' and results' types tell, or leaves them to the ops of its regions.
+/// Relies only on sizes that its operands' and results' types state, or leaves this to the ops of its regions.
 def VX_Unconstrained : VX_Trait<"Unconstrained">;
-/// Its result type says what it computes; it does not follow from the operands and attributes alone.
+/// Its result type is a part of its meaning: operands and attributes alone do not determine it.
 def VX_StatesResultType : VX_Trait<"StatesResultType">;
 
-/// No gradient flows through it: its results are no floats, or constant but for jumps, or it stops gradients.
+/// No gradient flows through it: its results are no floats or are constant except for jumps, or it stops gradients.
 def VX_NonDifferentiable : VX_Trait<"NonDifferentiable">;
 
-// The op defines the methods of the interface itself.
+// The op itself defines the methods of the interface.
 defvar VX_CountsFlops = DeclareOpInterfaceMethods<VX_WorkOpInterface, ["getFlops"]>;
 defvar VX_Updates = DeclareOpInterfaceMethods<VX_UpdateOpInterface, ["getNumOrderedDims"]>;
 defvar VX_AlongRows = DeclareOpInterfaceMethods<VX_RowsOpInterface>;
@@ -232,8 +232,8 @@ defvar VX_Constrained = DeclareOpInterfaceMethods<VX_ConstrainedOpInterface>;
 
 class VX_Op<string opMnemonic, list<Trait> traits = []> : Op<VX_Dialect, opMnemonic, traits>;
 
-/// An op whose result type follows from its operands and attributes; a result may carry a better-known shape than the
-/// inferred one. `infer` is the definition of inferReturnTypes when it is short enough to stand here.
+/// An op with a result type that is inferred from its operands and attributes; a result may have a more precise shape
+/// than the inferred one. `infer` is the definition of inferReturnTypes if it is short enough for this file.
 class VX_InferredOp<string opMnemonic, list<Trait> traits = [], string infer = "">
     : VX_Op<opMnemonic, traits # [InferTypeOpAdaptorWithIsCompatible]> {
   let extraClassDefinition = [{

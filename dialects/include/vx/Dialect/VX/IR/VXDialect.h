@@ -25,19 +25,19 @@ class ConstraintCollector;
 class GraphBuilder;
 class Pullback;
 
-/// True when each pair of types differs at most in dimensions that may be equal.
+/// Returns true if each pair of types differs at most in dimensions that may be equal.
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 bool areCompatibleTypes(mlir::Type lhs, mlir::Type rhs);
 
-/// The result of an elementwise op: the operands' common shape, each dimension as well known as any operand knows it,
-/// with `elementType` or, when that is null, the first operand's. Fails when two shapes cannot be equal.
+/// Infers the result of an elementwise op: the operands' common shape, with the most precise dimension of all operands,
+/// and `elementType`, or the first operand's if that is null. Fails if two shapes cannot be equal.
 llvm::LogicalResult inferElementwise(std::optional<mlir::Location> location, mlir::ValueRange operands,
                                      mlir::Type elementType, llvm::SmallVectorImpl<mlir::Type> &types);
 
 namespace OpTrait {
 /// See VX_Elementwise: checks the shapes.
 llvm::LogicalResult verifyElementwise(mlir::Operation *op);
-/// Wants one shape of all operands and results.
+/// Requires one shape of all operands and results.
 void collectElementwise(mlir::Operation *op, ConstraintCollector &collector);
 
 template <typename ConcreteType>
@@ -47,7 +47,7 @@ public:
   void collectConstraints(ConstraintCollector &collector) { collectElementwise(this->getOperation(), collector); }
 };
 
-// What each says stands in VXBase.td.
+// VXBase.td has the meaning of each.
 template <typename Op>
 struct Pointwise : mlir::OpTrait::TraitBase<Op, Pointwise> {};
 template <typename Op>
@@ -92,32 +92,31 @@ template <typename Op>
 struct StatesResultType : mlir::OpTrait::TraitBase<Op, StatesResultType> {};
 } // namespace OpTrait
 
-/// The number of elements of a tensor of floats; 0 for other elements. Null when a dimension is unknown.
+/// Returns the number of elements of a tensor of floats; 0 for other elements. Null if a dimension is unknown.
 DimAttr countFloats(mlir::Value tensor);
 
-/// The value of a vx.constant, of whatever names; null for any other value.
+/// Returns the value of a vx.constant, with any names; null for any other value.
 mlir::ElementsAttr getConstantValue(mlir::Value tensor);
 
-/// The number or bool in every place of a constant, however it is moved or repeated: a FloatAttr or an IntegerAttr.
-/// Null for any other value.
+/// Returns the number or bool that all elements of a constant have, also if it is moved or repeated: a FloatAttr or an
+/// IntegerAttr. Null for any other value.
 mlir::Attribute getSplatNumber(mlir::Value tensor);
-/// The same where it is a float.
+/// The same for a float; nullopt for any other value.
 std::optional<double> getFloatSplat(mlir::Value tensor);
 
-/// The least and the greatest number of an integer type of at most 32 bits.
+/// Returns the least and the greatest value of an integer type of at most 32 bits.
 std::pair<double, double> getBounds(mlir::IntegerType type);
 
-/// The attribute of a module that says what trains its model: a TrainingAttr.
+/// The attribute of a module that describes its training: a TrainingAttr.
 inline constexpr llvm::StringLiteral kTrainingAttr = "vx.training";
-/// Checks it where `module` has it: what `#vx.training` wants of the module's functions.
+/// Checks the constraints of `#vx.training` on the module's functions.
 llvm::LogicalResult verifyTraining(mlir::Operation *module, TrainingAttr training);
 
-/// Unit attribute of the anchor of a `vx.fusion` or a `vx.kernel`.
-/// Of a module, the strings that its tensors of numbers of strings name; and of an input or result, that it is one of
-/// these.
+/// Unit attribute of the anchor of a `vx.fusion` or a `vx.kernel`. `vx.strings` of a module: the strings that its
+/// tensors of string numbers refer to. `vx.is_string` of an input or result: it is such a tensor.
 inline constexpr llvm::StringLiteral kStringsAttr = "vx.strings", kIsStringAttr = "vx.is_string";
 inline constexpr llvm::StringLiteral kAnchorAttr = "vx.anchor";
-/// The op of the body of a fusion or kernel that is marked as its anchor, or null.
+/// Returns the op that is marked as the anchor of a fusion's or kernel's body; null without one.
 mlir::Operation *getAnchor(mlir::Block &body);
 
 } // namespace vx
@@ -129,24 +128,24 @@ mlir::Operation *getAnchor(mlir::Block &body);
 
 namespace vx {
 
-/// What an op is to the program: see the traits of these names in VXBase.td.
+/// The role of an op in the program: see the traits of these names in VXBase.td.
 enum class Role { Pointwise, Anchor, Host, Layout, Container, Directive };
 
-/// None for ops of other dialects.
+/// Returns nullopt for ops of other dialects.
 std::optional<Role> getRole(mlir::OperationName op);
 inline std::optional<Role> getRole(mlir::Operation *op) { return getRole(op->getName()); }
 
-/// True for ops that are computed by kernels.
+/// Returns true for ops that kernels compute.
 inline bool isComputedByKernel(mlir::Operation *op) {
   std::optional<Role> role = getRole(op);
   return role == Role::Pointwise || role == Role::Anchor;
 }
 
-/// True for ops that check data while they run, and so may fail a call. A kernel numbers its sites in the order of
-/// these ops.
+/// Returns true for ops that check data at run time, and so may fail a call. A kernel numbers its fault sites in the
+/// order of these ops.
 bool mayFault(mlir::Operation *op);
 
-/// Attribute of a dispatch: for each op of its kernel that may fault, in order, the source node that it came from.
+/// Attribute of a dispatch: the source node of each op of its kernel that may fault, in order.
 inline constexpr llvm::StringLiteral kFaultSitesAttr = "vx.fault_sites";
 
 } // namespace vx

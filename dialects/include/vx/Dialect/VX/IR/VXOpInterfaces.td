@@ -1,4 +1,4 @@
-// Interfaces of vx ops: what a pass may ask of any op, without knowing which it is.
+// Interfaces of vx ops: questions that a pass may ask any op.
 #ifndef VX_DIALECT_VX_IR_VXOPINTERFACES
 #define VX_DIALECT_VX_IR_VXOPINTERFACES
 

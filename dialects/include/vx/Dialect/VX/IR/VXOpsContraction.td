@@ -1,4 +1,4 @@
-// Contraction and convolution, and what the gradient of a filter is.
+// Contraction, convolution, and the gradient of a filter.
 #ifndef VX_DIALECT_VX_IR_VXOPSCONTRACTION
 #define VX_DIALECT_VX_IR_VXOPSCONTRACTION
 

@@ -321,7 +321,7 @@ def VX_OptionalValueOp : VX_Op<"optional_value", [VX_Differentiable, VX_HostOp, 
 
 //===-- Fusion and kernels -----------------------------------------------------------------------------------------===//
 
-/// An op that holds what one kernel computes.
+/// An op that contains the ops of one kernel.
 class VX_KernelBodyOp<string opMnemonic, list<Trait> traits>
     : VX_Op<opMnemonic, [SingleBlock, IsolatedFromAbove, VX_Container, VX_NonDifferentiable, VX_Unconstrained] # traits> {
   let regions = (region SizedRegion<1>:$body);

@@ -4,7 +4,7 @@
 
 include "vx/Dialect/VX/IR/VXBase.td"
 
-/// inferReturnTypes of an elementwise op: the operands' common shape with the element type that the C++ expression gives
+/// inferReturnTypes of an elementwise op: the operands' common shape, with the element type of the C++ expression
 /// (`{}`: that of the first operand).
 class VX_ElementwiseInference<string elementType> {
   string definition = [{

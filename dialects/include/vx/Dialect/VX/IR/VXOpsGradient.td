@@ -1,5 +1,5 @@
-// What is differentiated, and where gradients stop: `vx-expand-gradients` leaves none of these ops. What trains a model, and what
-// computes something else in a training step than elsewhere.
+// Ops that mark differentiated values and the ends of gradients; `vx-expand-gradients` removes all of them. Ops and
+// attributes of training, and ops with another meaning in a training step than elsewhere.
 #ifndef VX_DIALECT_VX_IR_VXOPSGRADIENT
 #define VX_DIALECT_VX_IR_VXOPSGRADIENT
 

@@ -1,4 +1,4 @@
-// Functions that only the host has.
+// Ops that only the host computes.
 #ifndef VX_DIALECT_VX_IR_VXOPSHOST
 #define VX_DIALECT_VX_IR_VXOPSHOST
 

@@ -1,5 +1,5 @@
-// Numbers as integers of few bits, and back. Scales and zero points have the shape of the numbers: one for all of a
-// tensor, for each place of a dimension or for each block of places is a `vx.broadcast`.
+// Quantisation to integers of few bits, and dequantisation. Scales and zero points have the shape of the values. One
+// for a whole tensor, for each index of a dimension or for each block of indices is a `vx.broadcast`.
 #ifndef VX_DIALECT_VX_IR_VXOPSQUANTIZATION
 #define VX_DIALECT_VX_IR_VXOPSQUANTIZATION
 

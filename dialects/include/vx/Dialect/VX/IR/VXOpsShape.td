@@ -1,4 +1,4 @@
-// Constants, what places alone decide, and ops that move elements without computing.
+// Constants, tensors that depend on positions alone, and ops that move elements without computing.
 #ifndef VX_DIALECT_VX_IR_VXOPSSHAPE
 #define VX_DIALECT_VX_IR_VXOPSSHAPE
 

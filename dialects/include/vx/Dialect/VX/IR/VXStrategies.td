@@ -6,7 +6,7 @@ include "vx/Dialect/IntegerList.td"
 include "vx/Dialect/VX/IR/VXBase.td"
 include "vx/Dialect/VX/IR/VXStrategyInterface.td"
 
-/// `tile` is the box of a workgroup, in each.
+/// `tile` is the box of a workgroup in each strategy.
 class VX_Strategy<string name, string attrMnemonic> : VX_Attr<name, attrMnemonic, [VX_StrategyAttrInterface]> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

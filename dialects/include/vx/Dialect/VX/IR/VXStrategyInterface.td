@@ -1,4 +1,4 @@
-// What any strategy can be asked, without knowing which it is.
+// The interface of all strategies.
 #ifndef VX_DIALECT_VX_IR_VXSTRATEGYINTERFACE
 #define VX_DIALECT_VX_IR_VXSTRATEGYINTERFACE
 

@@ -1,4 +1,4 @@
-// Where variables lie, and which of them share bytes.
+// The positions of variables in storages, and the variables that share bytes.
 #ifndef VX_DIALECT_VX_IR_VARIABLEPLACES_H
 #define VX_DIALECT_VX_IR_VARIABLEPLACES_H
 
@@ -6,14 +6,14 @@
 
 namespace vx {
 
-/// What offsets in a pool are multiples of: VX_BUFFER_ALIGNMENT of the module file, which the module writer compares.
+/// The alignment of offsets in a pool: VX_BUFFER_ALIGNMENT of the module file. The module writer compares both.
 inline constexpr int64_t kVariableAlignment = 64;
 
-/// A range of bytes of a variable that lies in no other.
+/// A range of bytes of a storage: a variable that lies in no other.
 struct VariablePlace {
   mlir::StringAttr storage;
   int64_t offset = 0;
-  int64_t size = -1; // negative: all of the storage, whose size an instance knows
+  int64_t size = -1; // negative: all of the storage; its size is known at instance creation
 
   bool overlaps(const VariablePlace &other) const;
   bool operator==(const VariablePlace &) const = default;
@@ -21,7 +21,7 @@ struct VariablePlace {
 
 VariablePlace getPlace(VariableOp variable);
 
-/// The places of a module's variables, by name. A name that is none is a storage of its own.
+/// The positions of a module's variables, by name. An unknown name is a storage of its own.
 class VariablePlaces {
 public:
   explicit VariablePlaces(mlir::ModuleOp module);
@@ -33,17 +33,17 @@ private:
   llvm::DenseMap<mlir::StringAttr, VariablePlace> places;
 };
 
-/// The variable that a `vx.variable_load` or `vx.variable_store` is of; null for other ops.
+/// Returns the variable of a `vx.variable_load` or `vx.variable_store`; null for other ops.
 mlir::StringAttr getAccessedVariable(mlir::Operation *op);
 
-/// An access of a variable that may come after a store of another one that shares bytes with it, so that the order of
-/// both decides what is there: it stands behind the store, or both stand in one loop, or it is a store too.
+/// An access of a variable, and a store of another one that shares bytes with it. Their order decides the contents,
+/// since the access follows the store, or both are in one loop, or the access is a store too.
 struct OverlappingAccess {
   mlir::Operation *store = nullptr;
   mlir::Operation *access = nullptr;
 };
 
-/// One such access for each storage where there is any, of all ops in `root`.
+/// Returns at most one such access for each storage, of all ops in `root`.
 llvm::SmallVector<OverlappingAccess> findOverlappingAccesses(mlir::Operation *root, const VariablePlaces &places);
 
 } // namespace vx

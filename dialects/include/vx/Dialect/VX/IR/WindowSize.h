@@ -1,4 +1,4 @@
-// Sizes of sliding windows, shared by convolution and windowed reduction, and where their channels are.
+// Sizes of sliding windows, for convolution and windowed reduction, and the position of the channels.
 #ifndef VX_DIALECT_VX_IR_WINDOWSIZE_H
 #define VX_DIALECT_VX_IR_WINDOWSIZE_H
 
@@ -6,7 +6,7 @@
 
 namespace vx {
 
-/// A list attribute of a windowed op, for the messages, with the least value allowed.
+/// A list attribute of a windowed op, with its name for messages and the least allowed value.
 struct WindowList {
   llvm::StringRef name;
   llvm::ArrayRef<int64_t> values;
@@ -17,15 +17,15 @@ struct WindowList {
 llvm::LogicalResult checkWindow(std::optional<mlir::Location> location, llvm::StringRef op, size_t count,
                                 llvm::ArrayRef<WindowList> lists);
 
-/// floor((size + low + high - ((kernel - 1) * dilation + 1)) / stride) + 1: the number of places of a window of
-/// `kernel` elements, 0 when the padded size is smaller than the window. Null when a size is unknown. Fails when the
-/// padded size is known to be negative.
+/// floor((size + low + high - ((kernel - 1) * dilation + 1)) / stride) + 1: the number of positions of a window of
+/// `kernel` elements, 0 if the padded size is smaller than the window. Null if a size is unknown. Fails if the padded
+/// size is known to be negative.
 mlir::FailureOr<DimAttr> getWindowResultSize(std::optional<mlir::Location> location, llvm::StringRef op,
                                              size_t dimension, DimAttr size, DimAttr kernel, int64_t stride,
                                              int64_t dilation, int64_t low, int64_t high);
 
-/// The order of dimensions that takes a tensor with its channels first to one that has them last: [0, 2, 3, 1] for rank
-/// 4; and back: [0, 3, 1, 2].
+/// Returns the permutation that moves the channels from dimension 1 to the end, [0, 2, 3, 1] for rank 4, and the
+/// inverse one, [0, 3, 1, 2].
 llvm::SmallVector<int64_t> toChannelsLast(int64_t rank);
 llvm::SmallVector<int64_t> toChannelsFirst(int64_t rank);
 

@@ -1,4 +1,4 @@
-// Copies of ops whose symbols are their own: what binds a symbol while it runs may stand in a program once.
+// Clones of ops with new symbols. A program has at most one op that binds a symbol at run time.
 #ifndef VX_DIALECT_VX_UTILS_CLONEWITHFRESHSYMBOLS_H
 #define VX_DIALECT_VX_UTILS_CLONEWITHFRESHSYMBOLS_H
 
@@ -9,29 +9,30 @@
 
 namespace vx {
 
-/// What symbols stand for in a copy.
+/// The replacements of symbols in a copy.
 using SymbolMap = llvm::DenseMap<mlir::StringAttr, DimAttr>;
 
-/// Declares each of `names` again, as it is declared now, under a name that is free, and adds to `symbols` what it is
-/// called there. Leaves alone what is declared nowhere, or stands in `symbols`.
+/// Declares a copy of each of `names` under an unused name, and adds the new symbol to `symbols`. Skips names that have
+/// no declaration or are in `symbols` already.
 void declareAnew(mlir::ModuleOp module, llvm::ArrayRef<mlir::StringAttr> names, SymbolMap &symbols);
 
-/// Declares a data-dependent symbol under a name that begins with `name` and is free.
+/// Declares a data-dependent symbol under an unused name that begins with `name`.
 DimAttr declareDataDependent(mlir::ModuleOp module, llvm::StringRef name);
 
-/// Clones the ops of `source`, a region of one block inside of a function or a function's own, but for its terminator,
-/// to where `builder` stands in the same module.
+/// Clones the ops of `source` except its terminator to the insertion point of `builder` in the same module. `source` is
+/// a region of one block, inside of a function or the function's own.
 ///
-/// Each symbol that an op of the region binds (vx.bind_symbol, vx.loop and what else makes values of sizes known while
-/// it runs) is declared anew, as it is declared now, under a name that is free. A symbol in `symbols` becomes what
-/// stands there; any other one stays. `symbols` gets the new ones.
+/// Each symbol that an op of the region binds (vx.bind_symbol, vx.loop and other ops with sizes that are known at run
+/// time only) gets a copy of its declaration under an unused name, which is added to `symbols`. A symbol in `symbols`
+/// is replaced by its entry. All others stay.
 ///
-/// \param mapping   Has the values that stand for the block's arguments; gets those of everything that was cloned.
-/// \param location  Of the call or copy; each clone is located at its op, seen from there.
+/// \param mapping   Has the values of the block's arguments; gets the value of each cloned result.
+/// \param location  The location of the call or copy; each clone has its op's location as seen from there.
 void cloneWithFreshSymbols(mlir::Region &source, mlir::OpBuilder &builder, mlir::Location location,
                            mlir::IRMapping &mapping, SymbolMap &symbols);
 
-/// Replaces in `op` and all ops inside of it the symbols in `symbols`, in types, attributes and what binds them.
+/// Replaces the symbols in `symbols` in `op` and all ops inside of it: in types, in attributes and where they are
+/// bound.
 void replaceSymbols(mlir::Operation *op, const SymbolMap &symbols);
 
 } // namespace vx

@@ -1,4 +1,4 @@
-// Sums and products of all elements before each one, made of reductions.
+// Cumulative sums and products, built of reductions.
 #ifndef VX_DIALECT_VX_UTILS_CUMULATION_H
 #define VX_DIALECT_VX_UTILS_CUMULATION_H
 
@@ -6,13 +6,14 @@
 
 namespace vx {
 
-/// Which elements count for a place: those before it, or behind it with `reverse`, and it itself unless `exclusive`.
+/// The elements that a result element includes: those before its position, or after it with `reverse`, and the one at
+/// its position unless `exclusive`.
 struct Cumulation {
   ReduceKind kind; // sum or prod
   bool exclusive, reverse;
 };
 
-/// Cumulates `value`, [outer, n, inner], along the middle.
+/// Cumulates `value`, [outer, n, inner], along its middle dimension.
 mlir::Value emitCumulation(GraphBuilder &g, mlir::Value value, const Cumulation &how);
 
 } // namespace vx

@@ -1,4 +1,4 @@
-// What fills up rows that are sorted.
+// The padding value of rows that are sorted.
 #ifndef VX_DIALECT_VX_UTILS_LASTINORDER_H
 #define VX_DIALECT_VX_UTILS_LASTINORDER_H
 
@@ -6,7 +6,8 @@
 
 namespace vx {
 
-/// A scalar before which no number of the type comes in the order of a sort: behind those that are equal it is last.
+/// Returns a scalar that sorts after or equal to every value of the type. If it comes after its equals, a stable sort
+/// puts it last.
 mlir::Value emitLastInOrder(GraphBuilder &g, mlir::Type type, bool descending);
 
 } // namespace vx

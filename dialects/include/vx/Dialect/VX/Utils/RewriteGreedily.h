@@ -1,4 +1,4 @@
-// Greedy rewriting that comes to an end, or says where it does not.
+// Greedy rewriting that ends, or reports the node where it does not.
 #ifndef VX_DIALECT_VX_UTILS_REWRITEGREEDILY_H
 #define VX_DIALECT_VX_UTILS_REWRITEGREEDILY_H
 
@@ -6,9 +6,9 @@
 
 namespace vx {
 
-/// Applies `patterns` to what is inside of `root` until none of them matches. Fails, with an error that names `pass`
-/// and the node that was rewritten last, when they do not come to an end: a pattern that changes something and then
-/// does not match, or two that undo one another.
+/// Applies `patterns` to the ops inside of `root` until none of them matches. Fails if they do not end, with an error
+/// that names `pass` and the node that was rewritten last. The cause is a pattern that changes something and then does
+/// not match, or two that undo one another.
 llvm::LogicalResult rewriteGreedily(mlir::Operation *root, mlir::RewritePatternSet patterns, llvm::StringRef pass);
 
 } // namespace vx

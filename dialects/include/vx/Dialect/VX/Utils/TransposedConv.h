@@ -1,4 +1,4 @@
-// The convolution that goes the other way, of ops that there are.
+// The transposed convolution, built of existing ops.
 #ifndef VX_DIALECT_VX_UTILS_TRANSPOSEDCONV_H
 #define VX_DIALECT_VX_UTILS_TRANSPOSEDCONV_H
 
@@ -6,7 +6,7 @@
 
 namespace vx {
 
-/// What the convolution of a filter [M, C / groups, k...] sums over, added up where it came from:
+/// The transpose of the convolution with a filter [M, C / groups, k...]:
 ///
 ///     result[n, c, i...] = sum over m, o, k with o*strides + k*dilations - pads = i of input[n, m, o...] * filter[m,
 ///     c, k...]

@@ -1,4 +1,4 @@
-// The vxk dialect: what a kernel sees of the outside.
+// The vxk dialect: the interface of a kernel to its dispatch.
 #ifndef VX_DIALECT_VXK_IR_VXKDIALECT_H
 #define VX_DIALECT_VXK_IR_VXKDIALECT_H
 
@@ -31,26 +31,26 @@ inline constexpr llvm::StringLiteral kKernelAttr = "vxk.kernel";
 inline constexpr llvm::StringLiteral kThreadsAttr = "vxk.threads";
 /// The strategy of a kernel, a vx attribute.
 inline constexpr llvm::StringLiteral kStrategyAttr = "vxk.strategy";
-/// I64 array attribute of a kernel with several results: the numbers of the buffers that may lie over one another,
-/// which are results and the operands whose places they may have. Each element is read before any result's is written
-/// there. With one result this needs no words: what is read flows into what is written.
+/// I64 array attribute of a kernel with several results: the numbers of the buffers that may share memory: results, and
+/// the operands with which they may share it. Each operand element is read before a result element is written there. A
+/// kernel with one result needs no attribute, since data flow orders its reads before its write.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "vxk.in_place";
-/// Unit attribute of a kernel that does nothing once a kernel of the call has reported a fault: it has no workgroups
-/// then.
+/// Unit attribute of a kernel that does nothing once a kernel of the call has reported a fault: it has no workgroups in
+/// that case.
 inline constexpr llvm::StringLiteral kGuardedAttr = "vxk.guarded";
-/// Unit attribute of one linalg op of a kernel: what its anchor became. Of an anchor that became several ops it is the
-/// sum of products, or the last.
+/// Unit attribute of the linalg op that a kernel's anchor is lowered to. Of several ops it is the sum of products, or
+/// the last one.
 inline constexpr llvm::StringLiteral kAnchorAttr = "vxk.anchor";
-/// Of a linalg op that is a convolution: a WindowAttr.
+/// WindowAttr of a linalg op that is a convolution.
 inline constexpr llvm::StringLiteral kWindowAttr = "vxk.window";
 /// Unit attribute of a linalg op whose factors may be rounded to tf32.
 inline constexpr llvm::StringLiteral kTF32Attr = "vxk.tf32";
-/// Of a linalg op that undoes a packing: an UnpackingAttr.
+/// UnpackingAttr of a linalg op that undoes a packing.
 inline constexpr llvm::StringLiteral kUnpackingAttr = "vxk.unpacking";
-/// Of a linalg op that is a part of attention: an AttentionPartAttr.
+/// AttentionPartAttr of a linalg op that is a part of attention.
 inline constexpr llvm::StringLiteral kAttentionPartAttr = "vxk.attention_part";
 
-/// The op of a kernel's function that its anchor became, or null.
+/// Returns the op that the anchor of a kernel's function is lowered to; null without one.
 mlir::Operation *getAnchor(mlir::Operation *kernel);
 
 } // namespace vxk

@@ -1,4 +1,5 @@
-// The `vxk` dialect: what a kernel sees of the outside. Everything else in a kernel is linalg, vector, scf, arith, memref.
+// The `vxk` dialect: the interface of a kernel to its dispatch. Everything else in a kernel is linalg, vector, scf,
+// arith, memref.
 #ifndef VX_DIALECT_VXK_IR_VXKOPS
 #define VX_DIALECT_VXK_IR_VXKOPS
 
@@ -56,7 +57,7 @@ def VXK_UnpackingAttr : AttrDef<VXK_Dialect, "Unpacking"> {
 
 //===-- Parameters and workgroups ----------------------------------------------------------------------------------===//
 
-/// An index whose range is known, so that arithmetic on it may be done in fewer bits.
+/// An index with a known range, so that arithmetic on it may use fewer bits.
 def VXK_KnownRange : DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>;
 
 class VXK_Op<string opMnemonic, list<Trait> traits = []> : Op<VXK_Dialect, opMnemonic, traits>;

@@ -28,8 +28,8 @@ namespace vxrt {
 inline constexpr llvm::StringLiteral kFunctionTypeAttr = "function_type";
 inline constexpr llvm::StringLiteral kInputNamesAttr = "input_names";
 inline constexpr llvm::StringLiteral kResultNamesAttr = "result_names";
-/// Attribute of a program: what its function wants of its inputs' sizes, checked before the program runs. An array of
-/// dictionaries with `kind`, `lhs` and `rhs` (#vx.dim), `want` and `node` as of a vx.constraint.
+/// Attribute of a program: the constraints of its function on its inputs' sizes, checked before the program runs. An
+/// array of dictionaries with `kind`, `lhs` and `rhs` (#vx.dim), `want` and `node` as of a vx.constraint.
 inline constexpr llvm::StringLiteral kConstraintsAttr = "constraints";
 /// Attribute of a program that computes a derived value, a string: derived values with equal keys are equal.
 inline constexpr llvm::StringLiteral kDerivedAttr = "derived";
@@ -41,7 +41,7 @@ inline constexpr llvm::StringLiteral kArenaLowerBoundAttr = "arena_lower_bound";
 /// Attribute of a program: input, result, input, result, ...; see `getAliases`.
 inline constexpr llvm::StringLiteral kAliasesAttr = "aliases";
 
-/// An input and a result of a program, by number, that may be the same memory: nothing reads the input behind the first
+/// An input and a result of a program, by number, that may be the same memory: nothing reads the input after the first
 /// command that writes the result.
 struct AliasPair {
   int64_t input = 0;
@@ -50,24 +50,24 @@ struct AliasPair {
   bool operator==(const AliasPair &) const = default;
 };
 
-/// What `aliases` of a program says; none without it.
+/// Returns the pairs of the attribute `aliases` of a program; none without it.
 llvm::SmallVector<AliasPair> getAliases(ProgramOp program);
 
 void setAliases(ProgramOp program, llvm::ArrayRef<AliasPair> pairs);
 
-/// The buffer or object of an input; that of a result, which a program without `vxrt.return` does not have.
+/// Returns the buffer or object of an input or a result. A result needs a program with `vxrt.return`.
 mlir::Value getInput(ProgramOp program, int64_t number);
 mlir::Value getResult(ProgramOp program, int64_t number);
 
-/// The bits of one element in device memory and in the module file: a bool is one byte, 4- and 2-bit elements are
-/// packed. 0 for an element type that has no form there (strings).
+/// Returns the bits of one element in device memory and in the module file: a bool is one byte, 4- and 2-bit elements
+/// are packed. 0 for strings, which are not stored there.
 unsigned getStorageBits(mlir::Type elementType);
 
-/// The buffers that a command of a segment reads, and those that it writes; none of another op.
+/// Returns the buffers that a command of a segment reads, or writes; none for another op.
 mlir::OperandRange getReadBuffers(mlir::Operation *command);
 mlir::OperandRange getWrittenBuffers(mlir::Operation *command);
 
-/// True for a command that writes to the memory of a variable.
+/// Returns true for a command that writes to the memory of a variable.
 bool writesVariable(mlir::Operation *command);
 
 } // namespace vxrt
