@@ -122,7 +122,7 @@ def check_promises(bench):
                 client.sendall(large)
             except OSError:
                 pass  # which has its answer
-        wait_until_read(server.port)
+            wait_until_read(server.port)  # of several at a time more could be refused than those that are too many
         # The first ones have all the bytes that the key may have, and wait for the rest of theirs.
         status, _, data = server.ask("POST", "/v2/models/digits/infer", b" " * (2 << 20), {"Authorization": f"Bearer {USER}"})
         bench.check("an address has a share of the bytes", status == 429 and "bytes of this address are in flight" in data["error"], (status, data))

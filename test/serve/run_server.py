@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from check_codes import check_codes, check_methods
-from check_devices import check_device_loss
+from check_devices import check_device_loss, check_several_devices
 from check_embeddings import check_deterministic, check_embeddings, check_openai_keys
 from check_hostile import check_large_calls, check_names, check_promises
 from check_models import check_changed_models, check_failing_models, make_models
@@ -57,6 +57,7 @@ def main():
             "openai": check_openai_keys,
             "command_line": check_command_line,
             "device_loss": lambda bench: check_device_loss(bench, arguments.losing_vulkan),
+            "several_devices": lambda bench: check_several_devices(bench, arguments.losing_vulkan),
             "embeddings": lambda bench: check_embeddings(bench, tiny),
         }
         chosen = arguments.only.split(",") if arguments.only else list(checks)

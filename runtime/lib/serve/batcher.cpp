@@ -7,8 +7,21 @@
 
 namespace vx::serve {
 
-Batcher::Batcher(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits)
-    : runner(std::move(runner)), limits(limits), thread([this] { work(); }) {}
+Batcher::Batcher(std::vector<std::unique_ptr<BatchRunner>> given, const BatchLimits &limits)
+    : runners(std::move(given)), limits(limits) {
+  start();
+}
+
+Batcher::Batcher(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits) : limits(limits) {
+  runners.push_back(std::move(runner));
+  start();
+}
+
+void Batcher::start() {
+  present = runners.size();
+  for (const std::unique_ptr<BatchRunner> &runner : runners)
+    threads.emplace_back([this, &runner = *runner] { work(runner); });
+}
 
 Batcher::~Batcher() { stop(); }
 
@@ -18,12 +31,13 @@ void Batcher::submit(std::shared_ptr<BatchJob> job) {
     throw ServiceError(ErrorCode::draining, "the model is being put down").after(1);
   if (queue.size() >= limits.queue) {
     const double batches = std::ceil(static_cast<double>(queue.size()) / static_cast<double>(limits.rows));
-    const double seconds = std::clamp(std::ceil(batches * secondsOfBatch.value_or(0)), 1.0, 60.0);
+    const double seconds =
+        std::clamp(std::ceil(batches * secondsOfBatch.value_or(0) / static_cast<double>(present)), 1.0, 60.0);
     throw serviceError(ErrorCode::queue_full, "{} requests wait for this model, as many as may", queue.size())
         .after(static_cast<uint32_t>(seconds));
   }
-  // Nothing is going on: there is nobody to wait for.
-  const bool isIdle = !isRunning && queue.empty();
+  // A runner is idle: there is nobody to wait for.
+  const bool isIdle = running < present && queue.empty();
   job->came = Clock::now();
   if (job->trace)
     job->trace->wait(job->came);
@@ -57,8 +71,9 @@ void Batcher::stop() {
   }
   for (const Waiting &entry : left)
     entry.job->fail(ServiceError(ErrorCode::draining, "the model is being put down").after(1));
-  if (thread.joinable())
-    thread.join();
+  for (std::thread &thread : threads)
+    if (thread.joinable())
+      thread.join();
 }
 
 bool Batcher::isFull() const {
@@ -104,25 +119,44 @@ std::vector<std::shared_ptr<BatchJob>> Batcher::takeBatch() {
   return batch;
 }
 
-void Batcher::runBatch(std::span<const std::shared_ptr<BatchJob>> jobs) {
+bool Batcher::leave() {
+  std::lock_guard guard(lock);
+  if (present < 2 || isStopped)
+    return false;
+  --present;
+  return true;
+}
+
+void Batcher::takeBack(std::vector<std::shared_ptr<BatchJob>> &jobs) {
+  std::lock_guard guard(lock);
+  for (auto job = jobs.rbegin(); job != jobs.rend(); ++job)
+    if (!(*job)->isDone())
+      queue.push_front({*job, /*waitsForOthers=*/false});
+  changed.notify_all();
+}
+
+bool Batcher::runBatch(BatchRunner &runner, std::span<const std::shared_ptr<BatchJob>> jobs) {
   ServiceError error(ErrorCode::internal, "the batch has left a request out");
   try {
-    runner->run(jobs);
+    runner.run(jobs);
   } catch (...) {
     error = currentFailure();
+    if (error.code == ErrorCode::device_lost && leave())
+      return false;
     // One of them is wrong, or all are too many: each answers for itself.
     if (jobs.size() > 1 && (error.code == ErrorCode::invalid_value || error.code == ErrorCode::out_of_memory)) {
       for (size_t i = 0; i < jobs.size(); ++i)
-        if (!jobs[i]->isDone())
-          runBatch(jobs.subspan(i, 1));
-      return;
+        if (!jobs[i]->isDone() && !runBatch(runner, jobs.subspan(i, 1)))
+          return false;
+      return true;
     }
   }
   for (const std::shared_ptr<BatchJob> &job : jobs)
     job->fail(error);
+  return true;
 }
 
-void Batcher::work() {
+void Batcher::work(BatchRunner &runner) {
   std::unique_lock guard(lock);
   for (;;) {
     changed.wait(guard, [this] { return isStopped || !queue.empty(); });
@@ -137,23 +171,27 @@ void Batcher::work() {
     std::erase_if(batch, [](const std::shared_ptr<BatchJob> &job) { return job->isDone(); });
     if (batch.empty())
       continue;
-    isRunning = true;
+    ++running;
     guard.unlock();
     const Clock::time_point began = Clock::now();
     size_t rows = 0;
     for (const std::shared_ptr<BatchJob> &job : batch)
       rows += job->rows;
     for (const std::shared_ptr<BatchJob> &job : batch) {
-      runner->waited(began - job->came);
+      runner.waited(began - job->came);
       if (job->trace)
-        job->trace->begin(began, rows, runner->device());
+        job->trace->begin(began, rows, runner.device());
     }
-    runBatch(batch);
+    const bool isThere = runBatch(runner, batch);
+    if (!isThere)
+      takeBack(batch);
     batch.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     guard.lock();
+    --running;
+    if (!isThere)
+      return;
     secondsOfBatch = 0.8 * secondsOfBatch.value_or(seconds) + 0.2 * seconds;
-    isRunning = false;
   }
 }
 

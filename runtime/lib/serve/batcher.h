@@ -55,7 +55,7 @@ private:
   std::atomic<bool> isOver = false;
 };
 
-// Runs batches. Called by one thread at a time.
+// Runs batches on one device. Called by one thread at a time.
 class BatchRunner {
 public:
   virtual ~BatchRunner() = default;
@@ -77,9 +77,12 @@ struct BatchLimits {
   std::chrono::milliseconds timeout{5};
 };
 
-// The queue of one model on one device. Thread-safe.
+// The queue of one model on its devices. Thread-safe.
 class Batcher {
 public:
+  // One runner or more, each with a thread: whichever is idle takes the next batch. A runner that throws
+  // ErrorCode::device_lost leaves if another one is left, which runs its jobs.
+  Batcher(std::vector<std::unique_ptr<BatchRunner>> runners, const BatchLimits &limits);
   Batcher(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits);
   // Ends what waits as `stop` does.
   ~Batcher();
@@ -100,22 +103,29 @@ private:
     std::shared_ptr<BatchJob> job;
     bool waitsForOthers;
   };
-  void work();
-  void runBatch(std::span<const std::shared_ptr<BatchJob>> jobs);
+  void start();
+  void work(BatchRunner &runner);
+  // False: the runner's device is lost, and another one is to run the jobs that are not done.
+  bool runBatch(BatchRunner &runner, std::span<const std::shared_ptr<BatchJob>> jobs);
+  // Whether a runner whose device is lost can go, since another one is left.
+  bool leave();
+  // Puts jobs that were taken back to the front.
+  void takeBack(std::vector<std::shared_ptr<BatchJob>> &jobs);
   // The jobs that are to run with the oldest one. They leave the queue.
   std::vector<std::shared_ptr<BatchJob>> takeBatch();
   bool isFull() const;
   // When the oldest job has waited for others long enough.
   Clock::time_point windowEnd() const;
 
-  const std::unique_ptr<BatchRunner> runner;
+  std::vector<std::unique_ptr<BatchRunner>> runners;
   mutable std::mutex lock;
   std::condition_variable changed;
   BatchLimits limits;
   std::deque<Waiting> queue;
-  bool isRunning = false, isStopped = false;
+  size_t present = 0, running = 0; // runners that have not left, and those of them with a batch
+  bool isStopped = false;
   std::optional<double> secondsOfBatch; // of the last ones
-  std::thread thread;
+  std::vector<std::thread> threads;
 };
 
 } // namespace vx::serve

@@ -230,6 +230,8 @@ private:
           messages.sayOf(model.path.origin, fmt::format("[server.model] wants a 'name' beside this path: {}", wrong));
         model.name.origin = model.path.origin;
       }
+      if (!model.device.isGiven())
+        inherit(model.devices, configuration.devices);
       inherit(model.device, configuration.defaultBackend);
       inherit(model.fallback, configuration.fallback);
       inherit(model.batchSize, configuration.limits.batchSize);

@@ -67,6 +67,7 @@ struct ModelConfiguration {
   Setting<std::string> path; // of the file or folder; empty: the model folder's model of that name
   Setting<std::vector<std::string>> alias;
   Setting<DeviceWish> device;                               // where not given: [vx] default_backend
+  Setting<std::vector<std::string>> devices;                // where neither is given: [vx] devices
   Setting<bool> fallback;                                   // where not given: [vx] fallback
   Setting<uint64_t> batchSize, batchTokens, batchTimeoutMs; // where not given: [vx.server.limits]
   Setting<MemoryShare> callMemory;                          // likewise
@@ -89,7 +90,8 @@ struct Configuration {
   Setting<std::string> modelDir; // absolute, as all paths here
   Setting<std::string> cacheDir;
   Setting<DeviceWish> defaultBackend;
-  Setting<std::string> order; // empty: the runtime's own
+  Setting<std::vector<std::string>> devices; // empty: one
+  Setting<std::string> order;                // empty: the runtime's own
   Setting<bool> fallback = {true};
 
   struct Server {

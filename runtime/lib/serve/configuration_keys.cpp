@@ -41,6 +41,11 @@ const ConfigurationKey keys[] = {
       "The device of models that name none, or { vulkan = { device_id = 0 } } or "
       "{ cpu = { num_threads = 8 } }"},
      VX_SETTING(defaultBackend)},
+    {{"", "devices",
+      "Devices that each model has an instance on, as [\"cuda:0\", \"cuda:1\"], or \"all\" of "
+      "default_backend's; empty is default_backend alone",
+      Effect::live, ValueForm::devices},
+     VX_SETTING(devices)},
     {{"", "order",
       "Backends, the best first, for \"auto\" and after a device that is refused; empty is the runtime's own order",
       Effect::live, ValueForm::order},
@@ -161,6 +166,9 @@ const ModelKey keysOfModels[] = {
      VX_MODEL_SETTING(path)},
     {{model, "alias", "Other names for it", Effect::live, ValueForm::names}, VX_MODEL_SETTING(alias)},
     {inherited({model, "device", "Its device; default_backend where none is given"}), VX_MODEL_SETTING(device)},
+    {{model, "devices", "Its devices in place of one, as [vx] devices; a device of its own turns those of [vx] off",
+      Effect::live, ValueForm::devices},
+     VX_MODEL_SETTING(devices)},
     {inherited({model, "fallback", "The value of [vx] where none is given"}), VX_MODEL_SETTING(fallback)},
     {inherited({model, "batch_size", "The value of [vx.server.limits] where none is given", Effect::live,
                 ValueForm::any, 1, 65536}),

@@ -23,6 +23,7 @@ enum class ValueForm : uint8_t {
   names,   // a list of names
   origins, // a list of origins of web pages, or '*'
   url,     // of a server of HTTP, or empty
+  devices, // a list of devices, or "all"
   name     // of a model
 };
 

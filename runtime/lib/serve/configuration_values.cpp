@@ -206,12 +206,36 @@ std::string set(const KeyFacts &key, Setting<std::string> &setting, const Given 
   return "";
 }
 
+// "cpu", "cuda", "cuda:1": one that a model can have.
+bool isDevice(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  if (name.size() == text.size())
+    return name == "null" || isBackend(name);
+  const std::optional<uint64_t> index = wholeNumber(text.substr(name.size() + 1));
+  return isBackend(name) && name != "cpu" && index && *index <= 255;
+}
+
+std::string setDevices(Setting<std::vector<std::string>> &setting, std::vector<std::string> list) {
+  if (list != std::vector<std::string>{"all"})
+    for (const std::string &device : list)
+      if (!isDevice(device))
+        return fmt::format("want cpu, vulkan[:N], cuda[:N] or rocm[:N] in a list, or \"all\" alone, got '{}'", device);
+  if (list.size() > 64)
+    return fmt::format("want 64 devices at the most, got {}", list.size());
+  setting.value = std::move(list);
+  return "";
+}
+
 std::string set(const KeyFacts &key, Setting<std::vector<std::string>> &setting, const Given &given,
                 const PathContext &) {
   std::vector<std::string> list;
   std::string inTheWay;
+  if (const std::optional<std::string> word = given.text(); word == "all" && key.form == ValueForm::devices)
+    return setDevices(setting, {"all"});
   if (!given.list(list, inTheWay))
     return fmt::format("want a list of texts, got {}", inTheWay);
+  if (key.form == ValueForm::devices)
+    return setDevices(setting, std::move(list));
   for (auto item = list.begin(); item != list.end(); ++item) {
     if (key.form == ValueForm::origins && !isOrigin(*item))
       return fmt::format("want origins, e.g. 'https://example.org', got '{}'", *item);
@@ -296,13 +320,7 @@ std::string set(const KeyFacts &, Setting<DeviceWish> &setting, const Given &giv
   if (const TomlValue *table = given.table())
     return setDevice(setting.value, *table);
   const std::optional<std::string> text = given.text();
-  const std::string_view name = text ? std::string_view(*text).substr(0, text->find(':')) : std::string_view();
-  bool isKnown = name == "auto" || name == "null" || isBackend(name);
-  if (isKnown && name.size() < text->size()) {
-    const std::optional<uint64_t> index = wholeNumber(std::string_view(*text).substr(name.size() + 1));
-    isKnown = isBackend(name) && name != "cpu" && index && *index <= 255;
-  }
-  if (!isKnown)
+  if (!text || (*text != "auto" && !isDevice(*text)))
     return instead("auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null", given);
   setting.value = {*text, 0};
   return "";

@@ -16,6 +16,14 @@ nlohmann::ordered_json describeEntry(const ModelTable::Entry &entry, const nlohm
   if (!entry.model)
     return body;
   body["device"] = nlohmann::ordered_json::parse(entry.model->deviceReport());
+  if (entry.model->places().size() > 1 || !entry.model->refusedDevices().empty()) {
+    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+    for (const auto &place : entry.model->places())
+      devices.push_back({{"device", place->deviceName()}, {"state", place->isLost() ? "device_lost" : "ready"}});
+    for (const DeviceLoss &refused : entry.model->refusedDevices())
+      devices.push_back({{"device", refused.device}, {"state", "refused"}, {"reason", refused.reason}});
+    body["devices"] = devices;
+  }
   if (!losses.empty())
     body["lost_devices"] = losses;
   nlohmann::ordered_json functions = nlohmann::ordered_json::array();

@@ -20,10 +20,11 @@ std::string_view ModelTable::Entry::stateText() const {
 static bool isLoadedAlike(const ModelSettings &a, const ModelSettings &b) {
   return a.path == b.path && a.instance.device == b.instance.device &&
          a.instance.deviceOrder == b.instance.deviceOrder && a.instance.noFallback == b.instance.noFallback &&
-         a.instance.threads == b.instance.threads && a.deterministic == b.deterministic && a.stateful == b.stateful;
+         a.instance.threads == b.instance.threads && a.devices == b.devices && a.deterministic == b.deterministic &&
+         a.stateful == b.stateful;
 }
 
-ModelTable::ModelTable(Metrics &metrics, Prepare prepare, Report report, ServedModel::Warn warn)
+ModelTable::ModelTable(Metrics &metrics, Prepare prepare, Report report, ModelDevice::Warn warn)
     : metrics(metrics), prepare(std::move(prepare)), report(std::move(report)), warn(std::move(warn)) {}
 
 NameChoice ModelTable::choose(std::string_view name) const {
@@ -145,7 +146,7 @@ ModelTable::Again ModelTable::loadOnce(const std::string &name) {
   try {
     ModelSettings prepared = settings;
     prepared.path = prepare(settings);
-    model = std::make_shared<ServedModel>(prepared, metrics, warn);
+    model = std::make_shared<ServedModel>(prepared, Module(prepared.path), metrics, warn);
   } catch (...) {
     failure = currentFailure();
   }

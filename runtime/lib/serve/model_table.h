@@ -36,7 +36,7 @@ public:
   using Report = std::function<void(const Entry &)>;
 
   // `warn` is told of lost devices.
-  ModelTable(Metrics &metrics, Prepare prepare, Report report, ServedModel::Warn warn);
+  ModelTable(Metrics &metrics, Prepare prepare, Report report, ModelDevice::Warn warn);
 
   // Names and aliases are each there once, which the configuration sees to. A model that is there already and has other
   // settings, or whose files are others, waits to be loaded, and serves as it is until then; other aliases and limits
@@ -80,7 +80,7 @@ private:
   Metrics &metrics;
   const Prepare prepare;
   const Report report;
-  const ServedModel::Warn warn;
+  const ModelDevice::Warn warn;
   mutable std::mutex lock;
   std::vector<Entry> models;
   std::vector<Refused> refused;

@@ -1,7 +1,6 @@
 #include "served_model.h"
 
 #include "kserve_tensors.h"
-#include "process_facts.h"
 
 #include <nlohmann/json.hpp>
 
@@ -30,21 +29,6 @@ std::string refusalOf(const FunctionFacts &facts, const std::vector<std::string>
   return "";
 }
 
-// Of a device as the runtime's report names it: nothing where it does not tell how much memory that has.
-std::optional<uint64_t> bytesOf(const MemoryShare &share, const std::string &device) {
-  if (share.percent == 0)
-    return share.bytes == 0 ? std::nullopt : std::optional(share.bytes);
-  uint64_t memory = 0;
-  const auto list = nlohmann::json::parse(listDevices());
-  for (const nlohmann::json &backend : list["backends"])
-    for (const nlohmann::json &entry : backend.value("devices", nlohmann::json::array()))
-      if (entry["device"] == device)
-        memory = entry["total_memory"].get<uint64_t>();
-  if (device.starts_with("cpu:"))
-    memory = std::min(memory, memoryOfProcess());
-  return memory == 0 ? std::nullopt : std::optional(std::max<uint64_t>(memory / 100 * share.percent, 1));
-}
-
 // As many rows as the function takes, and as the server is to give it.
 BatchLimits limitsOf(const RowFacts &facts, BatchLimits limits) {
   if (!facts.canJoin)
@@ -57,96 +41,154 @@ BatchLimits limitsOf(const RowFacts &facts, BatchLimits limits) {
 
 } // namespace
 
-ServedModel::ServedModel(const ModelSettings &given, Metrics &metrics, Warn warnOf)
-    : settings(given), module(settings.path), warn(std::move(warnOf)), callMemory(given.callMemory),
-      batchLimits(given.limits) {
-  open(settings.instance);
-  const nlohmann::json report = nlohmann::json::parse(deviceReport());
-  for (const nlohmann::json &backend : report["order"])
-    order.push_back(backend.get<std::string>());
+ServedModel::ServedModel(const ModelSettings &given, const Module &moduleOf, Metrics &metrics,
+                         const ModelDevice::Warn &warn)
+    : settings(given), loaded(moduleOf), shared(std::make_shared<ModelDevice::Shared>()), batchLimits(given.limits) {
+  shared->model = settings.name;
+  shared->warn = warn;
+  openDevices();
+  limitCalls(settings.callMemory);
+  shared->isAlone = [this] {
+    return std::count_if(devices.begin(), devices.end(), [](const auto &device) { return !device->isLost(); }) <= 1;
+  };
   const size_t fixedRows = settings.deterministic ? settings.limits.rows : 0;
-  for (FunctionFacts &facts : factsOf(module)) {
+  for (FunctionFacts &facts : factsOf(loaded)) {
     const std::string refusal = refusalOf(facts, settings.stateful);
     if (!refusal.empty()) {
       refused.push_back(refusal);
       continue;
     }
     const BatchLimits limits = limitsOf(facts.rows, settings.limits);
-    auto runner = std::make_unique<TensorRunner>(static_cast<InstanceSource &>(*this), facts,
-                                                 settings.deterministic ? limits.rows : 0, metrics, settings.name);
-    served.push_back({std::move(facts), std::make_shared<Batcher>(std::move(runner), limits)});
+    std::vector<std::unique_ptr<BatchRunner>> runners;
+    for (const auto &device : devices)
+      runners.push_back(std::make_unique<TensorRunner>(*device, facts, settings.deterministic ? limits.rows : 0,
+                                                       metrics, settings.name));
+    served.push_back({std::move(facts), std::make_shared<Batcher>(std::move(runners), limits)});
   }
-  if (model)
-    embedding = std::make_shared<Batcher>(std::make_unique<EmbedRunner>(static_cast<EmbedderSource &>(*this),
-                                                                        settings.limits.tokens, fixedRows, metrics,
-                                                                        settings.name),
-                                          settings.limits);
+  if (embedder()) {
+    std::vector<std::unique_ptr<BatchRunner>> runners;
+    for (const auto &device : devices)
+      runners.push_back(
+          std::make_unique<EmbedRunner>(*device, settings.limits.tokens, fixedRows, metrics, settings.name));
+    embedding = std::make_shared<Batcher>(std::move(runners), settings.limits);
+  }
 }
 
-// Runners use what is destroyed behind this.
+void ServedModel::openDevices() {
+  const std::vector<std::string> &wanted = settings.devices;
+  if (wanted.empty()) {
+    devices.push_back(std::make_unique<ModelDevice>(shared, loaded, settings.instance));
+    return;
+  }
+  if (wanted == std::vector<std::string>{"all"})
+    openAll();
+  else
+    for (const std::string &device : wanted)
+      openOne(device);
+  if (devices.empty()) {
+    // None of them is there: another one of the order, as for one device.
+    InstanceOptions options = settings.instance;
+    options.device = wanted[0];
+    devices.push_back(std::make_unique<ModelDevice>(shared, loaded, options));
+  }
+  if (devices.size() < 2)
+    return;
+  if (!settings.stateful.empty())
+    throw serviceError(ErrorCode::invalid_value, "functions that are stateful ('{}') take one device, got {}",
+                       fmt::join(settings.stateful, "', '"), devices.size());
+  const auto kindOf = [](const ModelDevice &device) {
+    const auto report = nlohmann::json::parse(device.report());
+    return report["taken"]["backend"].get<std::string>() + " " + report["taken"].value("name", "");
+  };
+  for (const auto &device : devices)
+    if (settings.deterministic && kindOf(*device) != kindOf(*devices[0]))
+      throw serviceError(ErrorCode::invalid_value,
+                         "a model that is deterministic takes devices of one kind, got '{}' and '{}'",
+                         kindOf(*devices[0]), kindOf(*device));
+}
+
+void ServedModel::openOne(const std::string &device) {
+  InstanceOptions options = settings.instance;
+  options.device = device;
+  options.noFallback = true;
+  try {
+    devices.push_back(std::make_unique<ModelDevice>(shared, loaded, options));
+    options.noFallback = settings.instance.noFallback;
+    devices.back()->setOptions(options);
+  } catch (const vx::Error &error) {
+    // A module that no device takes fails below.
+    if (settings.instance.noFallback || (error.code() != VX_NO_DEVICE && error.code() != VX_DEVICE_LOST &&
+                                         error.code() != VX_OUT_OF_MEMORY && error.code() != VX_UNSUPPORTED))
+      throw;
+    refusedOnes.push_back({device, error.what(), Clock::now()});
+    if (shared->warn)
+      shared->warn(fmt::format("model '{}': device {} is not used: {}", settings.name, device, error.what()));
+  }
+}
+
+void ServedModel::openAll() {
+  InstanceOptions options = settings.instance;
+  devices.push_back(std::make_unique<ModelDevice>(shared, loaded, options));
+  const std::string first = devices[0]->deviceName(), backend = first.substr(0, first.find(':'));
+  options.device = first;
+  devices[0]->setOptions(options);
+  const auto list = nlohmann::json::parse(listDevices());
+  const auto isSoftware = [](const nlohmann::json &device) { return device.value("software", false); };
+  for (const nlohmann::json &entry : list["backends"]) {
+    if (entry["name"] != backend || !entry.contains("devices"))
+      continue;
+    // Beside a real device, one that the CPU plays would answer late.
+    bool isFirstSoftware = false;
+    for (const nlohmann::json &device : entry["devices"])
+      if (device["device"] == first)
+        isFirstSoftware = isSoftware(device);
+    for (const nlohmann::json &device : entry["devices"])
+      if (device["device"] != first && isSoftware(device) == isFirstSoftware)
+        openOne(device["device"].get<std::string>());
+  }
+}
+
+const ModelDevice &ServedModel::serving() const {
+  for (const auto &device : devices)
+    if (!device->isLost())
+      return *device;
+  return *devices[0];
+}
+
+std::string ServedModel::device() const {
+  std::vector<std::string> names;
+  for (const auto &device : devices)
+    if (!device->isLost())
+      names.push_back(device->deviceName());
+  return names.empty() ? devices[0]->deviceName() : fmt::format("{}", fmt::join(names, ","));
+}
+
+bool ServedModel::isLost() const {
+  return std::all_of(devices.begin(), devices.end(), [](const auto &device) { return device->isLost(); });
+}
+
+std::vector<DeviceLoss> ServedModel::losses() const {
+  std::vector<DeviceLoss> all;
+  for (const auto &device : devices)
+    for (const DeviceLoss &loss : device->losses())
+      all.push_back(loss);
+  return all;
+}
+
+void ServedModel::limitCalls(const MemoryShare &share) {
+  for (const auto &device : devices)
+    device->setCallMemory(share,
+                          static_cast<size_t>(std::count_if(devices.begin(), devices.end(), [&](const auto &other) {
+                            return other->deviceName() == device->deviceName();
+                          })));
+}
+
+// Runners use members that are destroyed after this.
 ServedModel::~ServedModel() {
   for (const ServedFunction &entry : served)
     entry.batcher->stop();
   if (embedding)
     embedding->stop();
-}
-
-void ServedModel::open(const InstanceOptions &options) {
-  std::shared_ptr<Embedder> embedder;
-  Instance opened;
-  if (Embedder::isEmbedder(module)) {
-    embedder = std::make_shared<Embedder>(module, options);
-    opened = embedder->instance();
-  } else {
-    opened = Instance(module, options);
-  }
-  // What was there before goes without the lock.
-  std::lock_guard guard(lock);
-  std::swap(model, embedder);
-  std::swap(instance, opened);
-  limitCalls();
-  resident = estimateResident();
-}
-
-void ServedModel::limitCalls() {
-  const auto report = nlohmann::json::parse(instance.report(VX_REPORT_JSON));
-  deviceOfInstance = report["taken"]["device"].get<std::string>();
-  mostOfCalls = bytesOf(callMemory, deviceOfInstance).value_or(0);
-  instance.limitCalls(mostOfCalls);
-}
-
-std::optional<ServedModel::Memory> ServedModel::estimateResident() const {
-  std::optional<Memory> most;
-  for (const vx_function_info &function : module.functions()) {
-    // The least sizes: what stays on the device does not depend on them.
-    std::vector<std::pair<std::string, int64_t>> sizes;
-    for (size_t s = 0; s < function.symbol_count; ++s) {
-      const vx_symbol_info &symbol = function.symbols[s];
-      const int64_t multiple = std::max<int64_t>(symbol.multiple, 1), least = std::max<int64_t>(symbol.min, 1);
-      if (!symbol.data_dependent && !symbol.instance)
-        sizes.emplace_back(symbol.name, (least - 1) / multiple * multiple + multiple);
-    }
-    try {
-      const vx_memory_estimate estimate = instance.estimateMemory(function.name, sizes);
-      most = most.value_or(Memory{});
-      most->constants = std::max(most->constants, estimate.constants);
-      most->variables = std::max(most->variables, estimate.variables);
-      most->device = estimate.device_memory;
-    } catch (const vx::Error &) {
-      // A function that does not take these sizes; another one may.
-    }
-  }
-  return most;
-}
-
-std::optional<ServedModel::Memory> ServedModel::memory() const {
-  std::lock_guard guard(lock);
-  return resident;
-}
-
-uint64_t ServedModel::callLimit() const {
-  std::lock_guard guard(lock);
-  return mostOfCalls;
 }
 
 size_t ServedModel::capacityRows() const {
@@ -194,94 +236,10 @@ std::optional<vx_memory_estimate> ServedModel::estimate(const vx_function_info &
       return std::nullopt;
   }
   try {
-    return current().estimateMemory(function.name, sizes);
+    return serving().current().estimateMemory(function.name, sizes);
   } catch (const vx::Error &) {
     return std::nullopt; // sizes that it does not take: the call says what is wrong
   }
-}
-
-std::shared_ptr<Embedder> ServedModel::embedder() const {
-  std::lock_guard guard(lock);
-  return model;
-}
-
-Instance ServedModel::current() const {
-  std::lock_guard guard(lock);
-  return instance;
-}
-
-std::vector<DeviceLoss> ServedModel::losses() const {
-  std::lock_guard guard(lock);
-  return lossesOfDevices;
-}
-
-bool ServedModel::addLoss(const std::string &device, const std::string &reason) {
-  static constexpr std::chrono::minutes notLong{10};
-  std::lock_guard guard(lock);
-  const auto before = std::find_if(lossesOfDevices.begin(), lossesOfDevices.end(),
-                                   [&](const DeviceLoss &loss) { return loss.device == device; });
-  const bool isAgain = before != lossesOfDevices.end() && Clock::now() - before->at < notLong;
-  if (before != lossesOfDevices.end())
-    lossesOfDevices.erase(before);
-  lossesOfDevices.push_back({device, reason, Clock::now()});
-  return isAgain;
-}
-
-std::optional<std::string> ServedModel::reopen() {
-  InstanceOptions options = settings.instance;
-  if (!passedOver.empty()) {
-    std::vector<std::string> left;
-    std::copy_if(order.begin(), order.end(), std::back_inserter(left),
-                 [this](const std::string &backend) { return !passedOver.contains(backend); });
-    if (left.empty())
-      return "there is no other one in the order";
-    options.deviceOrder = fmt::format("{}", fmt::join(left, ","));
-    if (passedOver.contains(options.device.substr(0, options.device.find(':'))))
-      options.device = "auto";
-  }
-  try {
-    open(options);
-    return std::nullopt;
-  } catch (const std::exception &error) {
-    return error.what();
-  }
-}
-
-std::optional<Instance> ServedModel::replace(const Instance &gone, const std::string &reason) {
-  std::lock_guard one(replacing);
-  // Another queue of the model may have been quicker.
-  if (const Instance now = current(); now.get() != gone.get())
-    return now;
-  if (lost)
-    return std::nullopt;
-  const auto report = nlohmann::json::parse(gone.report(VX_REPORT_JSON));
-  const std::string where = report["taken"]["device"], backend = report["taken"]["backend"];
-  const bool isAgain = addLoss(where, reason);
-  std::optional<std::string> failure = "no other one may be used";
-  if (!settings.instance.noFallback) {
-    // Drivers recover, and pass over what is broken: what was wanted is tried once more.
-    if (isAgain)
-      passedOver.insert(backend);
-    failure = reopen();
-    if (failure && passedOver.insert(backend).second)
-      failure = reopen();
-  }
-  lost = failure.has_value();
-  if (warn)
-    warn(fmt::format("model '{}': device {} is lost: {}; {}", settings.name, where, reason,
-                     failure ? "the model is not served: " + *failure : "it is on " + device() + " now"));
-  return failure ? std::nullopt : std::optional(current());
-}
-
-std::shared_ptr<Embedder> ServedModel::replaceEmbedder(const Embedder &gone, const std::string &reason) {
-  return replace(gone.instance(), reason) ? embedder() : nullptr;
-}
-
-std::string ServedModel::deviceReport() const { return current().report(VX_REPORT_JSON); }
-
-std::string ServedModel::deviceName() const {
-  std::lock_guard guard(lock);
-  return deviceOfInstance;
 }
 
 size_t ServedModel::waiting() const {
@@ -295,11 +253,8 @@ void ServedModel::setLimits(const BatchLimits &limits, const MemoryShare &share)
   {
     std::lock_guard guard(lock);
     batchLimits = limits;
-    if (callMemory != share) {
-      callMemory = share;
-      limitCalls();
-    }
   }
+  limitCalls(share);
   for (const ServedFunction &entry : served)
     entry.batcher->setLimits(limitsOf(entry.facts.rows, limits));
   if (embedding)

@@ -1,12 +1,8 @@
-// A module on a device, with a queue for each of its functions that strangers may call.
+// A module on its devices, with a queue for each of its functions that strangers may call.
 #ifndef VX_SERVE_SERVED_MODEL_H
 #define VX_SERVE_SERVED_MODEL_H
 
-#include "configuration.h"
-#include "embed_runner.h"
-#include "tensor_runner.h"
-
-#include <set>
+#include "model_device.h"
 
 namespace vx::serve {
 
@@ -14,33 +10,31 @@ struct ModelSettings {
   std::string name, path;           // of a .vxm
   std::vector<std::string> aliases; // other names that clients may use
   InstanceOptions instance = {};
+  // "cuda:0", each with an instance of its own; {"all"}: all of the backend of `instance`. Empty: one, as
+  // `instance` has it.
+  std::vector<std::string> devices = {};
   BatchLimits limits = {};
   MemoryShare callMemory = {}; // that calls may take; nothing: no limit
   bool deterministic = false, preload = true;
   std::vector<std::string> stateful; // functions that store variables, and are served all the same
 };
 
-// A device that a model was on when it was lost.
-struct DeviceLoss {
-  std::string device, reason; // "vulkan:0"
-  Clock::time_point at;
-};
-
-class ServedModel final : private InstanceSource, private EmbedderSource {
+class ServedModel final {
 public:
   struct ServedFunction {
     FunctionFacts facts;
-    std::shared_ptr<Batcher> batcher;
+    std::shared_ptr<Batcher> batcher; // one queue, from which each device takes a batch when it is idle
   };
 
-  using Warn = std::function<void(const std::string &line)>;
-
-  // Loads it. Throws vx::Error and Error for a file or a device that cannot be used. `warn` is told of lost devices, by
-  // the threads of queues.
-  ServedModel(const ModelSettings &settings, Metrics &metrics, Warn warn);
-  ~ServedModel() override;
+  // Opens its devices. Throws vx::Error, Error and ServiceError for devices or settings that cannot be used. `warn` is
+  // called for devices that are lost or not used, by this thread and by those of queues.
+  ServedModel(const ModelSettings &settings, const Module &module, Metrics &metrics, const ModelDevice::Warn &warn);
+  ~ServedModel();
+  ServedModel(const ServedModel &) = delete;
+  ServedModel &operator=(const ServedModel &) = delete;
 
   const ModelSettings settings;
+  const Module &module() const { return loaded; }
   // The function of a name, or the first one that is served. Throws ErrorCode::invalid_value, with those that there
   // are.
   const ServedFunction &function(std::string_view name) const;
@@ -53,22 +47,21 @@ public:
   std::optional<vx_memory_estimate> estimate(const vx_function_info &function, std::span<const Value> inputs) const;
 
   // Null where the model is none of embeddings.
-  std::shared_ptr<Embedder> embedder() const override;
+  std::shared_ptr<Embedder> embedder() const { return serving().embedder(); }
   const std::shared_ptr<Batcher> &embedBatcher() const { return embedding; }
 
-  // "cpu:0"; what the runtime tells of it, and of those that were refused.
-  std::string device() const { return deviceName(); }
-  std::string deviceReport() const;
-  // The device is lost, and no other one was taken.
-  bool isLost() const { return lost; }
-  // Bytes on the device, as the runtime estimates them; nothing where it cannot. `device` is all that the device has,
-  // 0 where it does not tell.
-  struct Memory {
-    uint64_t constants = 0, variables = 0, device = 0;
-  };
-  std::optional<Memory> memory() const;
-  // The most that calls may take; 0: no limit.
-  uint64_t callLimit() const;
+  // Those that it has, also those that are lost; one at the least.
+  const std::vector<std::unique_ptr<ModelDevice>> &places() const { return devices; }
+  // Of those that were asked for: which are not used, and why.
+  const std::vector<DeviceLoss> &refusedDevices() const { return refusedOnes; }
+  // "cpu:0"; of several that serve "cuda:0,cuda:1".
+  std::string device() const;
+  // The runtime's report of the first one that serves.
+  std::string deviceReport() const { return serving().report(); }
+  // All devices are lost.
+  bool isLost() const;
+  // The most that calls may take on a device; 0: no limit.
+  uint64_t callLimit() const { return serving().callLimit(); }
   // The most rows of a batch, and requests that wait, of all its queues.
   size_t capacityRows() const;
   size_t queueLimit() const;
@@ -78,34 +71,19 @@ public:
   void setLimits(const BatchLimits &limits, const MemoryShare &callMemory);
 
 private:
-  Instance current() const override;
-  std::string deviceName() const override;
-  std::optional<Instance> replace(const Instance &gone, const std::string &reason) override;
-  std::shared_ptr<Embedder> replaceEmbedder(const Embedder &gone, const std::string &reason) override;
-  void open(const InstanceOptions &options);
-  // Under the lock.
-  void limitCalls();
-  std::optional<Memory> estimateResident() const;
-  // On any device but those of backends that are passed over. Else why not.
-  std::optional<std::string> reopen();
-  // Whether the same device was lost not long ago.
-  bool addLoss(const std::string &device, const std::string &reason);
+  void openDevices();
+  void openOne(const std::string &device);
+  void openAll();
+  // The first one that is not lost, or the first one.
+  const ModelDevice &serving() const;
+  void limitCalls(const MemoryShare &share);
 
-  const Module module;
-  const Warn warn;
-  std::mutex replacing;             // which may take long, and nobody waits for who asks how the model is
-  std::vector<std::string> order;   // of backends, as it was when the model was loaded
-  std::set<std::string> passedOver; // backends, in a replacement
+  const Module loaded;
+  const std::shared_ptr<ModelDevice::Shared> shared;
+  std::vector<std::unique_ptr<ModelDevice>> devices;
+  std::vector<DeviceLoss> refusedOnes;
   mutable std::mutex lock;
-  MemoryShare callMemory;
   BatchLimits batchLimits;
-  Instance instance;
-  std::string deviceOfInstance;
-  std::optional<Memory> resident;
-  uint64_t mostOfCalls = 0;
-  std::shared_ptr<Embedder> model;
-  std::vector<DeviceLoss> lossesOfDevices;
-  std::atomic<bool> lost = false;
   std::vector<ServedFunction> served;
   std::vector<std::string> refused;
   std::shared_ptr<Batcher> embedding;

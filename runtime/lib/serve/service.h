@@ -139,7 +139,7 @@ private:
   // Describes a model: its state, device, functions, and the functions that are not served. Fields of a model that is
   // not loaded are left out.
   // \answer {"name","aliases","state":"ready|loading|unloaded|failed|device_lost","reason",
-  // \answer "device":REPORT,"lost_devices",
+  // \answer "device":REPORT,"devices":[{"device","state":"ready|device_lost|refused","reason"}],"lost_devices",
   // \answer "functions":[{"name","batched","inputs":[TENSOR],"outputs":[TENSOR]}],"not_served":[REASON],
   // \answer "embeddings":{"dimensions","max_tokens","pooling","poolings","normalized","prompts"}}
   // \answer TENSOR is {"name","datatype","shape"}; a free size is -1

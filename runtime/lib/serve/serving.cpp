@@ -89,6 +89,8 @@ ModelSettings modelSettings(const RegisteredModel &model, const Configuration &c
   const DeviceWish wish = either(own.device, configuration.defaultBackend);
   settings.instance.device = wish.device;
   settings.instance.threads = wish.threads;
+  if (own.devices.isGiven() || !own.device.isGiven())
+    settings.devices = either(own.devices, configuration.devices);
   settings.instance.deviceOrder = *configuration.order;
   settings.instance.noFallback = !either(own.fallback, configuration.fallback);
   settings.limits.queue = *configuration.limits.queue;

@@ -6,6 +6,7 @@
 #include "vx/base/json_text.h"
 
 #include <map>
+#include <set>
 
 namespace vx::serve {
 nlohmann::ordered_json Service::describeLosses(const ModelTable::Entry &entry) {
@@ -100,7 +101,12 @@ void Service::addModelGauges(std::vector<Metrics::Gauge> &gauges) const {
         function(std::string_view(entry.settings.name), *entry.model);
   };
   addEach([&](std::string_view name, const ServedModel &model) {
-    add("vx_model_info", "1; the model's device is a label.", 1, {{"model", name}, {"device", model.device()}});
+    std::set<std::string> names;
+    for (const auto &place : model.places())
+      if (!place->isLost() || model.isLost())
+        names.insert(place->deviceName());
+    for (const std::string &device : names)
+      add("vx_model_info", "1; the model's device is a label.", 1, {{"model", name}, {"device", device}});
   });
   addEach([&](std::string_view name, const ServedModel &model) {
     add("vx_queue_depth", "Requests that wait for a model.", static_cast<double>(model.waiting()), {{"model", name}});
@@ -119,17 +125,25 @@ void Service::addModelGauges(std::vector<Metrics::Gauge> &gauges) const {
   });
   std::map<std::string, uint64_t> devices;
   addEach([&](std::string_view name, const ServedModel &model) {
-    const std::optional<ServedModel::Memory> memory = model.memory();
-    if (!memory)
-      return;
-    const std::string device = model.device();
-    if (memory->device)
-      devices[device] = memory->device;
+    // Instances on one device share the constants.
+    std::map<std::string, ModelDevice::Memory> all;
+    for (const auto &place : model.places()) {
+      const std::optional<ModelDevice::Memory> memory = place->memory();
+      if (!memory || (place->isLost() && !model.isLost()))
+        continue;
+      ModelDevice::Memory &sum = all[place->deviceName()];
+      sum.constants = std::max(sum.constants, memory->constants);
+      sum.variables += memory->variables;
+      if (memory->device)
+        devices[place->deviceName()] = memory->device;
+    }
     constexpr std::string_view metric = "vx_model_memory_bytes", help = "Memory of a model on its device, estimated.";
-    add(metric, help, static_cast<double>(memory->constants),
-        {{"model", name}, {"device", device}, {"kind", "constants"}});
-    add(metric, help, static_cast<double>(memory->variables),
-        {{"model", name}, {"device", device}, {"kind", "variables"}});
+    for (const auto &[device, memory] : all) {
+      add(metric, help, static_cast<double>(memory.constants),
+          {{"model", name}, {"device", device}, {"kind", "constants"}});
+      add(metric, help, static_cast<double>(memory.variables),
+          {{"model", name}, {"device", device}, {"kind", "variables"}});
+    }
   });
   for (const auto &[device, bytes] : devices)
     add("vx_device_memory_bytes", "All memory of a device.", static_cast<double>(bytes), {{"device", device}});

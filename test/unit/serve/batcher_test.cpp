@@ -318,4 +318,182 @@ TEST_F(BatcherTest, nobodyIsLostDoubledOrOvertaken) {
   EXPECT_GT(times.size(), 7000u);
 }
 
+// Runners of several devices, each of which can be held up, and lost.
+struct Device {
+  std::mutex lock;
+  std::condition_variable changed;
+  std::vector<std::vector<int>> batches;
+  bool isClosed = false, isLost = false;
+  size_t entered = 0;
+
+  void set(bool Device::*member, bool value) {
+    std::lock_guard guard(lock);
+    this->*member = value;
+    changed.notify_all();
+  }
+  void waitForEntered(size_t count) {
+    std::unique_lock guard(lock);
+    EXPECT_TRUE(changed.wait_for(guard, 20s, [&] { return entered >= count; }));
+  }
+  std::vector<std::vector<int>> done() {
+    std::lock_guard guard(lock);
+    return batches;
+  }
+};
+
+struct DeviceRunner : vx::serve::BatchRunner {
+  explicit DeviceRunner(Device &device) : device_(device) {}
+  void run(std::span<const std::shared_ptr<BatchJob>> jobs) override {
+    std::unique_lock guard(device_.lock);
+    ++device_.entered;
+    device_.changed.notify_all();
+    device_.changed.wait(guard, [this] { return !device_.isClosed; });
+    if (device_.isLost)
+      throw ServiceError(ErrorCode::device_lost, "the device is lost");
+    std::vector<int> numbers;
+    for (const auto &job : jobs)
+      numbers.push_back(static_cast<Job &>(*job).number);
+    device_.batches.push_back(numbers);
+    for (const auto &job : jobs)
+      job->claim();
+  }
+  Device &device_;
+};
+
+class SeveralDevicesTest : public testing::Test {
+protected:
+  void start(const BatchLimits &limits) {
+    std::vector<std::unique_ptr<vx::serve::BatchRunner>> runners;
+    for (Device &device : devices)
+      runners.push_back(std::make_unique<DeviceRunner>(device));
+    batcher = std::make_unique<Batcher>(std::move(runners), limits);
+  }
+  std::shared_ptr<Job> submit(int number, const std::string &key = "a") {
+    auto job = std::make_shared<Job>(number, key);
+    batcher->submit(job);
+    return job;
+  }
+  void close() {
+    for (Device &device : devices)
+      device.set(&Device::isClosed, true);
+  }
+  void open() {
+    for (Device &device : devices)
+      device.set(&Device::isClosed, false);
+  }
+  size_t entered() {
+    size_t count = 0;
+    for (Device &device : devices) {
+      std::lock_guard guard(device.lock);
+      count += device.entered;
+    }
+    return count;
+  }
+  template <typename Condition>
+  static void waitUntil(const Condition &condition) {
+    const Clock::time_point end = Clock::now() + 20s;
+    while (!condition() && Clock::now() < end)
+      std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(condition());
+  }
+
+  std::array<Device, 2> devices;
+  std::unique_ptr<Batcher> batcher;
+};
+
+// An hour would be noticed.
+TEST_F(SeveralDevicesTest, anIdleDeviceRunsAtOnceWhileTheOtherWorks) {
+  start({.timeout = 1h});
+  close();
+  submit(1);
+  waitUntil([&] { return entered() == 1; });
+  submit(2);
+  waitUntil([&] { return entered() == 2; });
+  EXPECT_EQ(devices[0].entered, 1u);
+  EXPECT_EQ(devices[1].entered, 1u);
+  // Both work: those that come now wait, and whichever is done first runs them together.
+  submit(3);
+  submit(4);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(batcher->waiting(), 2u);
+  devices[1].set(&Device::isClosed, false);
+  waitUntil([&] { return devices[1].done().size() == 2; });
+  EXPECT_THAT(devices[1].done()[1], ElementsAre(3, 4));
+  EXPECT_TRUE(devices[0].done().empty());
+  open();
+}
+
+TEST_F(SeveralDevicesTest, theJobsOfALostDeviceRunOnTheOther) {
+  start({.rows = 2, .timeout = 0ms});
+  close();
+  submit(0, "x");
+  waitUntil([&] { return entered() == 1; });
+  submit(1, "y");
+  waitUntil([&] { return entered() == 2; });
+  const size_t lost = devices[0].entered == 1 ? 0 : 1, other = 1 - lost;
+  const auto third = submit(2), fourth = submit(3);
+  devices[lost].set(&Device::isLost, true);
+  devices[lost].set(&Device::isClosed, false);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(devices[lost].entered, 1u) << "a lost device takes no batch";
+  EXPECT_EQ(batcher->waiting(), 3u);
+  devices[other].set(&Device::isClosed, false);
+  waitUntil([&] { return devices[other].done().size() == 3; });
+  // The one that had begun goes first.
+  EXPECT_EQ(devices[other].done()[1].size(), 1u);
+  EXPECT_THAT(devices[other].done()[2], ElementsAre(2, 3));
+  EXPECT_EQ(third->failure + fourth->failure, "");
+  // All is well while one is left; then requests fail.
+  const auto fifth = submit(5);
+  waitUntil([&] { return fifth->isDone(); });
+  EXPECT_EQ(fifth->failure, "");
+  devices[other].set(&Device::isLost, true);
+  const auto sixth = submit(6), seventh = submit(7);
+  waitUntil([&] { return sixth->isDone() && seventh->isDone(); });
+  EXPECT_EQ(sixth->code, ErrorCode::device_lost);
+  EXPECT_EQ(seventh->code, ErrorCode::device_lost);
+  // It comes back.
+  devices[other].set(&Device::isLost, false);
+  const auto eighth = submit(8);
+  waitUntil([&] { return eighth->isDone(); });
+  EXPECT_EQ(eighth->failure, "");
+}
+
+TEST_F(SeveralDevicesTest, bothAreLostAtOneTime) {
+  start({.timeout = 0ms});
+  close();
+  const auto first = submit(1, "x");
+  waitUntil([&] { return entered() == 1; });
+  const auto second = submit(2, "y");
+  waitUntil([&] { return entered() == 2; });
+  for (Device &device : devices)
+    device.set(&Device::isLost, true);
+  open();
+  waitUntil([&] { return first->isDone() && second->isDone(); });
+  EXPECT_EQ(first->code, ErrorCode::device_lost);
+  EXPECT_EQ(second->code, ErrorCode::device_lost);
+}
+
+// 2,000 jobs of several keys, a device that is lost in between: each runs once, and those of one key in their order.
+TEST_F(SeveralDevicesTest, eachJobRunsOnce) {
+  start({.queue = 4096, .rows = 4, .timeout = 1ms});
+  std::vector<std::shared_ptr<Job>> jobs;
+  for (int i = 0; i < 2000; ++i) {
+    jobs.push_back(submit(i, fmt::format("{}", i % 3)));
+    if (i == 1000)
+      devices[1].set(&Device::isLost, true);
+  }
+  waitUntil([&] { return std::all_of(jobs.begin(), jobs.end(), [](const auto &job) { return job->isDone(); }); });
+  std::map<int, int> runs;
+  for (Device &device : devices)
+    for (const std::vector<int> &batch : device.done())
+      for (int number : batch) {
+        ++runs[number];
+        EXPECT_EQ(number % 3, batch[0] % 3);
+      }
+  EXPECT_EQ(runs.size(), 2000u);
+  for (const auto &[number, count] : runs)
+    EXPECT_EQ(count, 1) << number;
+}
+
 } // namespace

@@ -349,6 +349,21 @@ TEST_F(ConfigurationTest, adminPort) {
                    "config.toml:4:17: error: [server] 'drain_delay_s': want 0 to 3600, got 3601"}));
 }
 
+TEST_F(ConfigurationTest, severalDevices) {
+  EXPECT_EQ(*read("[vx]\ndevices = \"all\"\n").configuration->devices, Lines{"all"});
+  EXPECT_EQ(*read("[vx]\ndevices = [\"cpu\", \"cpu\", \"cuda:3\"]\n").configuration->devices,
+            (Lines{"cpu", "cpu", "cuda:3"}));
+  EXPECT_EQ(*read("", {{"--devices", "vulkan:0,vulkan:1"}}).configuration->devices, (Lines{"vulkan:0", "vulkan:1"}));
+  EXPECT_EQ(*read("", {}, {"VX_DEVICES=all"}).configuration->devices, Lines{"all"});
+  for (const std::string wrong : {"cpu:1", "cuda:", "cuda:256", "cuda:x", "tpu", "auto", "all"})
+    EXPECT_EQ(mistakes("[vx]\ndevices = [\"cpu\", \"" + wrong + "\"]\n"),
+              Lines{"config.toml:2:11: error: [vx] 'devices': want cpu, vulkan[:N], cuda[:N] or rocm[:N] in a list, or "
+                    "\"all\" alone, got '" +
+                    wrong + "'"});
+  EXPECT_EQ(mistakes("[vx]\ndevices = \"cpu\"\n"),
+            Lines{"config.toml:2:11: error: [vx] 'devices': want a list of texts, got 'cpu'"});
+}
+
 // What is printed reads as the same, with all values of the example but the folder's.
 TEST_F(ConfigurationTest, printed) {
   const ConfigurationReading first = read(contents(std::string(VX_SOURCE_FOLDER) + "/examples/serving/config.toml"));
@@ -357,7 +372,7 @@ TEST_F(ConfigurationTest, printed) {
   const ConfigurationReading second = read(text);
   ASSERT_TRUE(second.configuration) << lines(second).at(0);
   EXPECT_EQ(compareConfigurations(*first.configuration, *second.configuration).size(), 0u);
-  EXPECT_NE(text.find("port = 8080                                     # " + at("config.toml") + ":14:8\n"),
+  EXPECT_NE(text.find("port = 8080                                     # " + at("config.toml") + ":15:8\n"),
             std::string::npos)
       << text;
   EXPECT_NE(printConfiguration(Configuration()).find("port = 8080                                     # default\n"),

@@ -35,14 +35,14 @@ protected:
   }
   // As one text, to see what differs.
   static std::string describe(const ModelSettings &settings) {
-    return fmt::format("name={} path={} aliases={} device={} order={} no_fallback={} threads={} queue={} rows={} "
-                       "tokens={} timeout={} call_memory={}%+{} deterministic={} preload={} stateful={}",
-                       settings.name, std::filesystem::path(settings.path).filename().string(),
-                       fmt::join(settings.aliases, ","), settings.instance.device, settings.instance.deviceOrder,
-                       settings.instance.noFallback, settings.instance.threads, settings.limits.queue,
-                       settings.limits.rows, settings.limits.tokens, settings.limits.timeout.count(),
-                       settings.callMemory.percent, settings.callMemory.bytes, settings.deterministic, settings.preload,
-                       fmt::join(settings.stateful, ","));
+    return fmt::format(
+        "name={} path={} aliases={} device={} devices={} order={} no_fallback={} threads={} queue={} rows={} "
+        "tokens={} timeout={} call_memory={}%+{} deterministic={} preload={} stateful={}",
+        settings.name, std::filesystem::path(settings.path).filename().string(), fmt::join(settings.aliases, ","),
+        settings.instance.device, fmt::join(settings.devices, ","), settings.instance.deviceOrder,
+        settings.instance.noFallback, settings.instance.threads, settings.limits.queue, settings.limits.rows,
+        settings.limits.tokens, settings.limits.timeout.count(), settings.callMemory.percent, settings.callMemory.bytes,
+        settings.deterministic, settings.preload, fmt::join(settings.stateful, ","));
   }
   static std::string differences(const ModelSettings &before, const ModelSettings &after) {
     std::istringstream a(describe(before)), b(describe(after));
@@ -64,6 +64,7 @@ TEST_F(ServingTest, everyKeyOfAModelHolds) {
       {"path", "\"b.vxm\"", "name=b path=b.vxm"},
       {"alias", "[\"x\", \"y\"]", "aliases=x,y"},
       {"device", "{ cpu = { num_threads = 3 } }", "device=cpu threads=3"},
+      {"devices", "[\"cuda:1\", \"cpu\"]", "devices=cuda:1,cpu"},
       {"fallback", "false", "no_fallback=true"},
       {"batch_size", "7", "rows=7"},
       {"batch_tokens", "77", "tokens=77"},
@@ -88,6 +89,13 @@ TEST_F(ServingTest, modelsInheritWhatTheyDoNotSay) {
   const ModelSettings standard = settings("", "", "");
   EXPECT_EQ(differences(standard, settings("default_backend = \"vulkan:1\"", "", "")), "device=vulkan:1");
   EXPECT_EQ(differences(standard, settings("fallback = false", "", "")), "no_fallback=true");
+  EXPECT_EQ(differences(standard, settings("devices = \"all\"", "", "")), "devices=all");
+  EXPECT_EQ(differences(standard, settings("devices = \"all\"\ndefault_backend = \"vulkan\"", "", "")),
+            "device=vulkan devices=all");
+  EXPECT_EQ(differences(standard, settings("devices = \"all\"", "", "device = \"vulkan:2\"")), "device=vulkan:2");
+  EXPECT_EQ(differences(standard, settings("devices = \"all\"", "", "device = \"vulkan\"\ndevices = \"all\"")),
+            "device=vulkan devices=all");
+  EXPECT_EQ(differences(standard, settings("devices = \"all\"", "", "devices = [\"cpu\"]")), "devices=cpu");
   EXPECT_EQ(differences(standard, settings("order = \"cpu,cuda\"", "", "")), "order=cpu,cuda");
   EXPECT_EQ(differences(standard, settings("", "queue = 3", "")), "queue=3");
   EXPECT_EQ(differences(standard, settings("", "batch_size = 7\nbatch_tokens = 77\nbatch_timeout_ms = 777", "")),
