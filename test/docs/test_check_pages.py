@@ -43,6 +43,7 @@ PLANTS = {
     "troubleshooting": [("runtime/lib/module/loader.cpp", "and no vx module", "and not a module", "'10. A model is passed to the runtime': no source has the message"),
                         ("runtime/lib/hal/vendor_library.cpp", "names another one", "names one", "'1. The GPU is not used': no source has the message"),
                         ("compiler/lib/Driver/MemoryBudget.cpp", "' takes at least", "' needs", "'23. The memory budget is too small': no source has the message"),
+                        ("docs/troubleshooting.md", "> `error: externally-managed-environment`", "> `error: externally managed`", "'33. pip installs nothing': no source has the message"),
                         ("docs/troubleshooting.md", "### 7. ", "### 8. ", "expected the number 7"), ("docs/troubleshooting.md", "> `the module has no code", "`the module has no code", "expected a message"),
                         ("docs/troubleshooting.md", "- **Cure**: ", "- ", "expected '- **Cure**: '")],
     "http": [("runtime/lib/serve/embedding_routes.cpp", '"user", "pooling"', '"users", "pooling"', "the field 'users' is missing"), ("runtime/lib/serve/kserve_tensors.cpp", '"binary_data_size"', '"bytes"', "the field 'bytes' is missing"),
