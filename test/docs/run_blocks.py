@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Runs the fenced blocks of README.md and docs/*.md as a reader would, and compares what they print with what the page says.
+"""Runs the fenced blocks of README.md and docs/*.md as a reader would, and compares their output with the page.
 
   run_blocks.py --build BUILD --source . [--python BUILD/python] [--page docs/dsl.md ...] [--long] [--installed] [--cxx "g++ -fsanitize=address"]
 
-The blocks of a page run in their order, in one empty folder, with vx installed in ~/vx and one shell. What a block is follows from its language:
+The blocks of a page run in their order, in one empty folder, with vx installed in ~/vx and one shell. The language of a block decides how it runs:
 
   sh        commands; each must succeed
-  console   `$ ` before a command, and behind it what it prints; without any, what it prints is not compared
-  text      what the block before has printed
+  console   `$ ` before a command, then its output; without output on the page it is not compared
+  text      the output of the previous block
   cpp       begins with `// NAME.cpp`: that file, which a command of the page must compile. Else statements: their includes and usings stand before a main(), and the line
             of docs/dsl.md compiles them
   python    statements; all of a page run in one interpreter
 
-In what is printed, a line of `...` stands for any lines, and `...` in a line for any text. test/docs/blocks.toml says all else: of what a page takes for granted, of numbers that are
-the machine's, and why a block does not run. A block that is none of these fails. Exit code: 0 all passed, 1 some failed.
+In an output, a line of `...` matches any lines, and `...` in a line any text. test/docs/blocks.toml has all else: the preconditions of a page, the numbers that depend on
+the machine, and the reasons for blocks that do not run. A block that is none of these fails. Exit code: 0 all passed, 1 some failed.
 """
 import argparse
 import collections
@@ -57,7 +57,7 @@ def read_blocks(path):
 
 
 def split_commands(text):
-    """Commands of a block of `sh`, whose lines may go on behind a backslash."""
+    """Commands of a block of `sh`. A line that ends with a backslash continues."""
     commands, open_one = [], ""
     for line in text.splitlines():
         open_one += line
@@ -115,7 +115,7 @@ class Shell:
         raise Failure(f"the shell has ended, or {COMMAND_LIMIT} s are over, in `{command}`:\n" + "".join(lines[-30:]))
 
     def start(self, command, isReady):
-        """Starts a command that goes on, and gives what it has printed when that is all that it should."""
+        """Starts a command that does not end, and returns its output once that is complete."""
         path = os.path.join(self.folder, f".server{len(self.servers)}")
         open(path, "w").close()
         self.run(f"{{ exec {command}; }} >>{shlex.quote(path)} 2>&1 & echo $! >{shlex.quote(path)}.pid")
@@ -182,7 +182,7 @@ def matches(want, got):
 
 
 def make_program(text):
-    """A snippet's statements in a main(), behind its includes."""
+    """A snippet's statements in a main(), after its includes."""
     lines = text.splitlines()
     above = [line for line in lines if re.match(r"#include |using namespace ", line)]
     return "\n".join([*above, "int main() {", *(line for line in lines if line not in above), "}", ""])
@@ -325,7 +325,7 @@ class Page:
             if reason:
                 self.left_out[reason] += 1
                 self.printed = None
-                missing = reason if block.language != "text" else None # what it would print follows it
+                missing = reason if block.language != "text" else None # its output follows it
                 continue
             if block.language in ("sh", "console"):
                 compiled += block.text
@@ -358,7 +358,7 @@ class Page:
 
 
 def write_compilers(folder, cxx):
-    """What the pages call c++ and cc."""
+    """The programs for c++ and cc of the pages."""
     os.makedirs(folder)
     words = shlex.split(cxx)
     c = [{"g++": "gcc"}.get(words[0], words[0].replace("clang++", "clang")), *words[1:]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What check_pages.py must not let pass, each planted in the text of one page or source: test_check_pages.py SOURCE"""
+"""Faults that check_pages.py must find, each planted in the text of one page or source: test_check_pages.py SOURCE"""
 import os
 import sys
 

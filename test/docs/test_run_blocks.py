@@ -11,7 +11,7 @@ from checks import Checks  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 DSL = "```sh\nc++ -std=c++20 one.cpp $(pkg-config --cflags --libs vx-runtime) -o one\n```\n"
 NONE = '["docs/dsl.md"]\nreason = "only the line"\n'
-# Of a page: what it has, what the table has of it, and what is said of it; nothing where all is right.
+# For each page: its text, its entry in the table, and the expected message; none if all is right.
 CASES = {
     "right": ("```sh\necho one\necho two\n```\n```text\none\n...\n```\n```console\n$ x=3; echo a$x\na3\n$ echo b$x \\\n    c\nb... c\n```\n", "", ""),
     "varies": ("```console\n$ echo took 17 s\ntook 3 s\n```\n", "varies = [{pattern = '\\d+ s', because = 'seconds'}]", ""),
