@@ -127,6 +127,14 @@ nb::capsule toCapsule(const vx::Value &value, bool isForHost) {
   return nb::steal<nb::capsule>(capsule);
 }
 
+/// A tensor with a copy of elements, of a type by its name.
+vx::Value fromBytes(const std::string &type, const std::vector<int64_t> &shape, const nb::bytes &bytes) {
+  for (int number = 1; vx_element_type_bits(static_cast<vx_element_type>(number)) > 0; ++number)
+    if (type == vx_element_type_name(static_cast<vx_element_type>(number)))
+      return vx::Value::raw(static_cast<vx_element_type>(number), shape, bytes.c_str(), bytes.size());
+  throw nb::value_error(("expected an element type, got '" + type + "'").c_str());
+}
+
 nb::tuple shapeOf(const vx::Value &value) {
   nb::list dims;
   for (int64_t dim : value.dims())
@@ -724,6 +732,13 @@ NB_MODULE(_runtime, m) {
       .def_static("from_capsule", fromCapsule)
       .def_static("from_strings", [](const std::vector<std::string> &texts,
                                      const std::vector<int64_t> &shape) { return vx::Value::strings(shape, texts); })
+      .def_static("from_bytes", fromBytes)
+      .def("copy_to",
+           [](const vx::Value &self, const std::string &device) {
+             nb::gil_scoped_release unlocked;
+             return self.to(device);
+           })
+      .def("device_name", [](const vx::Value &self) { return self.device(); })
       .def("strings",
            [](const vx::Value &self) {
              nb::list texts;

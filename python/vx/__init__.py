@@ -20,6 +20,7 @@ import weakref as _weakref
 
 from . import _runtime
 from ._callbacks import Callback, Checkpoint, CSVLog, EarlyStopping, Log, ProgressBar, ReduceLROnPlateau
+from ._devices import Device, DeviceKind, available, default_device, devices, empty, ones, place as _device, set_default_device, tensor, zeros
 from ._history import History
 from ._metrics import AUC, F1, MAE, MSE, Metric, TopK
 from ._optimizers import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, RMSprop
@@ -27,8 +28,10 @@ from ._runtime import Error, Tensor, TrainError
 from ._tensorboard import TensorBoard
 from ._values import arguments as _arguments, to_array as _to_array, to_tensor as _to_tensor
 
-__all__ = ["AUC", "Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "EarlyStopping", "Error", "F1", "History", "Instance", "Lion", "Log", "MAE", "MSE", "Metric", "Model", "Module", "Optimizer", "Pending",
-           "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TensorBoard", "TopK", "TrainError", "compile", "compile_bytes", "default_targets", "from_torch", "list_devices", "set_log", "torch_backend", "torch_graphs", "version"]
+__all__ = ["AUC", "Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "Device", "DeviceKind", "EarlyStopping", "Error", "F1", "History", "Instance", "Lion", "Log", "MAE",
+           "MSE", "Metric", "Model", "Module", "Optimizer", "Pending", "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TensorBoard", "TopK", "TrainError", "available",
+           "compile", "compile_bytes", "default_device", "default_targets", "devices", "empty", "from_torch", "list_devices", "nn", "ones", "set_default_device", "set_log", "tensor", "torch_backend",
+           "torch_graphs", "version", "zeros"]
 __version__ = _runtime.version().split()[1]
 
 
@@ -105,12 +108,12 @@ class Module:
         names = [function["name"] for function in self.functions()]
         return names[0] if names else ""
 
-    def estimate_memory(self, function=None, device="auto", memory_limit=0, **symbols):
+    def estimate_memory(self, function=None, device=None, memory_limit=0, **symbols):
         """Estimates the bytes of the device that a call of `function` (None: the first one) takes, before there is an instance. Returns a dict with the fields of vx_memory_estimate.
         `symbols` are all sizes that the inputs bind, and those that an instance is made with."""
         of_instance = self._own.symbols()
         sizes = _sizes(symbols)
-        return self._own.estimate_memory(self._first() if function is None else function, device, _whole("memory_limit", memory_limit),
+        return self._own.estimate_memory(self._first() if function is None else function, _device(device), _whole("memory_limit", memory_limit),
                                          [size for size in sizes if size[0] in of_instance], [size for size in sizes if size[0] not in of_instance])
 
 
@@ -155,17 +158,17 @@ def _end():
 
 
 class Instance:
-    """A module on a device. `device`: auto, cpu, vulkan[:N], cuda[:N], rocm[:N]. With `fallback` False a refused device is an error. `symbols`: the sizes that the instance is made
+    """A module on a device. `device`: a vx.Device, or auto, cpu, vulkan[:N], cuda[:N], rocm[:N]; None: the default device. With `fallback` False a refused device is an error. `symbols`: the sizes that the instance is made
     with. `share`: an instance of the same module. The new one has its device, parameters and statistics, and other variables of its own. Threads may share an instance."""
 
-    def __init__(self, module, device="auto", fallback=True, threads=0, seed=0, memory_limit=0, symbols=None, share=None):
+    def __init__(self, module, device=None, fallback=True, threads=0, seed=0, memory_limit=0, symbols=None, share=None):
         if share is not None:
             if not isinstance(share, Instance):
                 raise TypeError(f"share: want an instance, got {type(share).__name__}")
-            if (device, fallback, threads, memory_limit) != ("auto", True, 0, 0):
+            if device not in (None, "auto") or (fallback, threads, memory_limit) != (True, 0, 0):
                 raise ValueError("share: device, fallback, threads and memory_limit are those of the instance that is shared with")
         self.module = module if isinstance(module, Module) else Module(module)
-        self._own = _runtime.Instance(self.module._own, device, bool(fallback), _whole("threads", threads, 0, 2**32 - 1), _whole("seed", seed),
+        self._own = _runtime.Instance(self.module._own, "auto" if share is not None else _device(device), bool(fallback), _whole("threads", threads, 0, 2**32 - 1), _whole("seed", seed),
                                       _whole("memory_limit", memory_limit), _sizes(symbols or {}), None if share is None else share._own)
         self._functions = {function["name"]: function for function in self.module.functions()}
 
@@ -244,9 +247,9 @@ class Session:
     """Trains a module that vx.compile(..., train=...), vx-compile --train or vx/builder.hpp has made for it. Data are dicts of arrays, by the names of the inputs. The first
     dimension is the rows. One thread at a time may use a session, except for `stop`."""
 
-    def __init__(self, module, device="auto", fallback=True, threads=0, seed=0):
+    def __init__(self, module, device=None, fallback=True, threads=0, seed=0):
         self.module = module if isinstance(module, Module) else Module(module)
-        self._own = _runtime.Session(self.module._own, device, bool(fallback), _whole("threads", threads, 0, 2**32 - 1), _whole("seed", seed))
+        self._own = _runtime.Session(self.module._own, _device(device), bool(fallback), _whole("threads", threads, 0, 2**32 - 1), _whole("seed", seed))
         training = self.module.describe()["training"]
         outputs = {function["name"]: [entry["name"] for entry in function["outputs"]] for function in self.module.functions()}
         self._outputs = outputs.get(training.get("predict"), [])

@@ -38,8 +38,8 @@ class Model:
 
     Raises vx.CompileError for a model that does not compile, vx.Error for a module that does not load and a device that is refused, TypeError for options with a module."""
 
-    def __init__(self, source, device: str = "auto", targets: str | None = None, fallback: bool = True, threads: int = 0, seed: int = 0, cache: bool = True, **options):
-        self._place = {"device": device, "fallback": fallback, "threads": threads, "seed": seed}
+    def __init__(self, source, device=None, targets: str | None = None, fallback: bool = True, threads: int = 0, seed: int = 0, cache: bool = True, **options):
+        self._place = {"device": _vx._device(device), "fallback": fallback, "threads": threads, "seed": seed}
         self._rate = None
         self._source, self._targets, self._cache, self._options = source, targets, cache, self._plain(options)
         self._is_compiled = self._wants_compiler(source)

@@ -148,7 +148,7 @@ class Module:
         return f"{type(self).__name__}(\n" + "\n".join(lines) + "\n)"
 
     def compile(self, inputs: dict, outputs=None, *, loss=None, labels: dict | None = None, optimizer=None, sample_weight: bool = False, weights=None, symbols: dict | None = None,
-                name: str = "model", targets: str | None = None, device: str = "auto", fallback: bool = True, threads: int = 0, seed: int = 0, clip_norm: float = 0.0,
+                name: str = "model", targets: str | None = None, device=None, fallback: bool = True, threads: int = 0, seed: int = 0, clip_norm: float = 0.0,
                 clip_value: float = 0.0, keep_gradients: bool = False, memory: int = 0, planned_batch: int = 0, **options):
         """Builds the graph, compiles it, and returns a vx.Model. Needs the wheel vx-compiler.
 
@@ -167,6 +167,7 @@ class Module:
         Raises vx.CompileError for shapes that do not fit, with the file and line of your code and the layer; TypeError and ValueError for arguments that do not."""
         native = self._build(inputs, outputs, loss, labels, optimizer, sample_weight, weights, symbols, name,
                              (clip_norm, clip_value, keep_gradients, memory, planned_batch))
+        device = _vx._device(device)
         targets = _vx._model._target_of(device, fallback) if targets is None else targets
         result, messages, module = native.compile({"targets": targets, **options})
         notes = _vx._tell(result, messages)

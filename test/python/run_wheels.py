@@ -88,7 +88,7 @@ def main():
                            check=True)
             if which == ["runtime"]:
                 check_images(target)
-            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "model", "runs", "training", "fit", "scores", "prefetch", "nn", "convert"]:
+            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "model", "runs", "training", "fit", "scores", "prefetch", "nn", "convert", "devices"]:
                 done = subprocess.run([sys.executable, os.path.join(here, f"test_{test}.py")], cwd=folder, env={
                     **environment, "PYTHONPATH": target, "VX_SOURCE": os.path.abspath(arguments.source)})
                 passed, failed = passed + (done.returncode == 0), failed + (done.returncode != 0)

@@ -117,7 +117,8 @@ Status openSpace(const SpacePair &pair, int32_t ordinal, Ref<DeviceContext> &con
     Ref<hal::Stream> stream;
     if (pair.defaultStream)
       VX_RETURN_IF_ERROR(device->createStream(stream));
-    VX_RETURN_IF_ERROR(DeviceContext::create(std::move(device), place.context));
+    VX_RETURN_IF_ERROR(
+        DeviceContext::create(std::move(device), fmt::format("{}:{}", pair.driver, index), place.context));
     place.defaultStream = std::move(stream);
   }
   if (place.defaultStream) {

@@ -6,6 +6,7 @@
 #include "api/handle.h"
 #include "base/log.h"
 #include "exec/call_state.h"
+#include "exec/device_values.h"
 #include "exec/instance.h"
 #include "exec/memory_estimate.h"
 #include "exec/pending_runs.h"
@@ -768,6 +769,23 @@ vx_status vx_tensor_data(const vx_value *value, const void **out_data) {
     VX_RETURN_IF_ERROR(take(value, "value", object));
     return object->hostBytes(*out_data);
   });
+}
+
+vx_status vx_value_to_device(vx_value *value, const char *device, vx_value **out_value) {
+  return guarded("vx_value_to_device", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    Ref<Value> source, placed;
+    VX_RETURN_IF_ERROR(take(value, "value", source));
+    VX_RETURN_IF_ERROR(copyToDevice(source, device, allDrivers(), placed));
+    give(std::move(placed), out_value);
+    return okStatus();
+  });
+}
+
+const char *vx_value_device(const vx_value *value) {
+  if (!value || handleOf(value)->isReleased() || handleOf(value)->object()->kind() != VX_TENSOR)
+    return nullptr;
+  return deviceOf(*handleOf(value)->object()).data(); // of a whole std::string or a literal, which end with a zero
 }
 
 // --- Variables

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace vx {
@@ -15,8 +16,10 @@ namespace vx {
 // Thread-safe.
 class DeviceContext : public RefCounted {
 public:
-  static Status create(Ref<hal::Device> device, Ref<DeviceContext> &result) {
+  // `name` is that of the device in a list of devices: "cuda:0".
+  static Status create(Ref<hal::Device> device, std::string name, Ref<DeviceContext> &result) {
     auto context = makeRef<DeviceContext>();
+    context->listedName = std::move(name);
     VX_RETURN_IF_ERROR(device->createStream(context->transfer));
     context->opened = std::move(device);
     result = std::move(context);
@@ -24,6 +27,7 @@ public:
   }
 
   hal::Device &device() const { return *opened; }
+  const std::string &name() const { return listedName; }
 
   // Each waits until the bytes are where they belong.
   Status upload(const hal::BufferView &destination, const void *data) {
@@ -65,6 +69,7 @@ public:
 private:
   std::atomic<bool> lost = false;
   Ref<hal::Device> opened;
+  std::string listedName;
   std::mutex mutex;
   Ref<hal::Stream> transfer;
 };

@@ -139,7 +139,8 @@ Status DeviceModule::make(const Ref<Module> &module, hal::Driver &driver, uint32
     device = made->guardedDevice;
   }
   if (status.ok())
-    status = DeviceContext::create(std::move(device), made->deviceContext);
+    status =
+        DeviceContext::create(std::move(device), fmt::format("{}:{}", taken.backend, taken.index), made->deviceContext);
   if (status.ok())
     status = isLoaded ? made->prepare() : made->countConstants();
   if (status.ok()) {

@@ -272,6 +272,7 @@ TEST_F(NullArguments, areNamed) {
   check("vx_instance_write_variable", vx_instance_write_variable, {}, instance, "total", x);
   const char *const names[] = {"total"};
   check("vx_instance_upload", vx_instance_upload, {}, instance, x, &madeValue);
+  check("vx_value_to_device", vx_value_to_device, {"device"}, x, "cpu", &madeValue);
   check("vx_instance_read_variables", vx_instance_read_variables, {}, instance, size_t(1), names, &madeValue);
   check("vx_instance_write_variables", vx_instance_write_variables, {}, instance, size_t(1), names, &x);
   check("vx_instance_save_module", vx_instance_save_module, {}, instance, size_t(1), names, "/nowhere/m.vxm");
@@ -362,6 +363,7 @@ TEST_F(NullArguments, areNamed) {
   checkQuiet("vx_value_retain", 1, [](size_t) { vx_value_retain(nullptr); });
   checkQuiet("vx_value_release", 1, [](size_t) { vx_value_release(nullptr); });
   checkQuiet("vx_value_get_info", 1, [](size_t) { EXPECT_EQ(vx_value_get_info(nullptr).dims, nullptr); });
+  checkQuiet("vx_value_device", 1, [](size_t) { EXPECT_EQ(vx_value_device(nullptr), nullptr); });
   checkQuiet("vx_set_log", 3, [](size_t) { vx_set_log(nullptr, nullptr, VX_LOG_INFO); });
   checkQuiet("vx_call_retain", 1, [](size_t) { vx_call_retain(nullptr); });
   checkQuiet("vx_call_release", 1, [](size_t) { vx_call_release(nullptr); });
@@ -370,7 +372,7 @@ TEST_F(NullArguments, areNamed) {
              [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
 
   // Each of the functions with a status that takes an object.
-  EXPECT_EQ(releasedCount, knowsReleased ? 33u : 0u);
+  EXPECT_EQ(releasedCount, knowsReleased ? 34u : 0u);
   EXPECT_GT(declared.size(), 35u);
   for (const auto &[name, parameters] : declared)
     EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";
@@ -397,6 +399,7 @@ TEST_F(NullArguments, areQuietWhereReleased) {
   EXPECT_EQ(vx_module_has_loops(released.module, 0), 0);
   EXPECT_EQ(vx_instance_variables(released.instance, nullptr), nullptr);
   EXPECT_EQ(vx_value_get_info(released.value).dims, nullptr);
+  EXPECT_EQ(vx_value_device(released.value), nullptr);
   vx_call_cancel(released.pending);
   EXPECT_TRUE(told.empty()) << told[0];
   vx_call_set_profile(released.call, 1);

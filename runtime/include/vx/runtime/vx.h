@@ -708,6 +708,26 @@ VX_API VX_MUST_CHECK vx_status vx_strings_element(const vx_value *value, size_t 
  * limit is passed; VX_DEVICE_LOST. Thread-safe. Blocks until the copy is done. */
 VX_API VX_MUST_CHECK vx_status vx_instance_upload(vx_instance *instance, vx_value *value, vx_value **out_value);
 
+/* Copies a tensor to the memory of a device, without an instance. The bytes are there when this returns.
+ *
+ * \param value      Borrowed: a tensor. It stays as it is.
+ * \param device     One device of vx_list_devices, "cuda:1", or a backend for its first one. NULL or "auto": the first
+ *                   device of the order of vx_instance_options that there is. Borrowed.
+ * \param out_value  On success one reference: a new tensor of the same type and dims, or `value` itself if it is there
+ *                   already. A tensor without elements stays where it is, too. On failure NULL.
+ *
+ * On cuda and rocm, calls of every instance on the device read the tensor in place. On vulkan they copy it, since each
+ * instance opens the device by itself; vx_instance_upload places a tensor for one instance. No memory limit counts the
+ * memory. The device stays open until the process ends.
+ * \returns VX_NO_DEVICE for a device that is not there, with the reason; VX_INVALID_ARGUMENT for an unknown name, for a
+ * sequence or an optional, and for strings on a device other than the CPU; VX_UNSUPPORTED for "null", which keeps no
+ * values; VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. Blocks until the copy is done. */
+VX_API VX_MUST_CHECK vx_status vx_value_to_device(vx_value *value, const char *device, vx_value **out_value);
+
+/* The device whose memory holds a tensor: "cuda:0", and "cpu:0" for memory of the host. The text belongs to the value
+ * and lives as long as it. NULL for a sequence, an optional or NULL. Thread-safe. Touches no device. */
+VX_API const char *vx_value_device(const vx_value *value);
+
 /* --- Variables ---------------------------------------------------------------------------------------------------- */
 
 /* The variables of the instance, in the order of vx_module_variables, with the dims that they have here; `*out_count`

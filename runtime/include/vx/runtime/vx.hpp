@@ -203,6 +203,17 @@ public:
     vx_value_info facts = info();
     return {facts.dims, facts.rank};
   }
+  // A tensor in the memory of a device, see vx_value_to_device.
+  Value to(const std::string &device) const {
+    Value result;
+    check(vx_value_to_device(object, device.c_str(), &result.object));
+    return result;
+  }
+  // The device that holds a tensor, "cuda:0"; empty for a sequence or an optional.
+  std::string device() const {
+    const char *name = vx_value_device(object);
+    return name ? name : "";
+  }
   Value element(size_t index) const {
     Value result;
     check(vx_value_element(object, index, &result.object));
