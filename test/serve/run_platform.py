@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 
+from check_budget import check_budget, check_lazy, check_shared_weights
 from check_leaving import check_leaving
 from check_observed import check_admin_port, check_log, check_metrics, check_openapi
 from check_tls import check_tls
@@ -23,7 +24,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--only", help="checks by their names, with commas between")
     arguments = parser.parse_args()
-    checks = {"leaving": check_leaving, "metrics": check_metrics, "log": check_log, "admin_port": check_admin_port, "openapi": check_openapi, "tls": check_tls, "traces": check_traces}
+    checks = {"leaving": check_leaving, "metrics": check_metrics, "log": check_log, "admin_port": check_admin_port, "openapi": check_openapi, "tls": check_tls, "lazy": check_lazy, "budget": check_budget, "shared_weights": check_shared_weights, "traces": check_traces}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(os.path.abspath(arguments.bin), folder, ["cpu"])
         os.mkdir(bench.path("models"))

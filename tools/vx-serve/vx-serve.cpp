@@ -75,7 +75,9 @@ static std::string deviceText(const serve::ServedModel &model) {
 }
 
 static void tellLoaded(const serve::ModelTable::Entry &entry) {
-  if (entry.reason.empty())
+  if (!entry.model && entry.state == serve::ModelTable::State::unloaded && entry.reason.empty())
+    tell("unloaded {}   for others, within memory_budget", entry.settings.name);
+  else if (entry.reason.empty())
     tell("loaded   {}   {}", entry.settings.name, deviceText(*entry.model));
   else
     tell("failed   {}   {}{}", entry.settings.name, entry.reason,

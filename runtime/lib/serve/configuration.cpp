@@ -234,6 +234,9 @@ private:
         inherit(model.devices, configuration.devices);
       inherit(model.device, configuration.defaultBackend);
       inherit(model.fallback, configuration.fallback);
+      if (!model.load.isGiven() && model.preload.isGiven() && !*model.preload)
+        model.load = {"admin", model.preload.origin};
+      inherit(model.load, configuration.load);
       inherit(model.batchSize, configuration.limits.batchSize);
       inherit(model.batchTokens, configuration.limits.batchTokens);
       inherit(model.batchTimeoutMs, configuration.limits.batchTimeoutMs);

@@ -73,6 +73,7 @@ struct ModelConfiguration {
   Setting<MemoryShare> callMemory;                          // likewise
   Setting<bool> deterministic = {false};
   Setting<bool> preload = {true};
+  Setting<std::string> load = {"startup"}; // where not given: by preload, else [vx] load
   // Functions that store variables and are served all the same.
   Setting<std::vector<std::string>> stateful;
   // For language models.
@@ -93,6 +94,7 @@ struct Configuration {
   Setting<std::vector<std::string>> devices; // empty: one
   Setting<std::string> order;                // empty: the runtime's own
   Setting<bool> fallback = {true};
+  Setting<std::string> load = {"startup"};
 
   struct Server {
     Setting<std::string> host = {"127.0.0.1"};
@@ -127,6 +129,7 @@ struct Configuration {
     Setting<uint64_t> connections = {1024}, connectionsPerAddress = {256};
     Setting<ByteSize> bytesInFlight = {{256 << 20}}, bytesPerAddress = {{64 << 20}}, bytesPerKey = {{64 << 20}};
     Setting<MemoryShare> callMemory = {{25, 0}}; // of one model
+    Setting<ByteSize> memoryBudget = {{0}};      // of all models; 0: none
     Setting<uint64_t> compileTimeoutS = {600};
     Setting<ByteSize> compileMemory = {{uint64_t(8) << 30}};
   } limits;

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> logWords = {"error", "warning", "info", "debug"};
 constexpr std::array<std::string_view, 2> logFormats = {"text", "json"};
+constexpr std::array<std::string_view, 3> loadWords = {"startup", "lazy", "admin"};
 constexpr std::array<std::string_view, 3> cacheWords = {"f16", "bf16", "q8"};
 
 constexpr uint64_t hour = 3600, day = 86400, million = 1000000, mostBytes = uint64_t(1) << 50;
@@ -51,6 +52,11 @@ const ConfigurationKey keys[] = {
       Effect::live, ValueForm::order},
      VX_SETTING(order)},
     {{"", "fallback", "After a device that is refused or lost, use the rest of the order"}, VX_SETTING(fallback)},
+    {{"", "load",
+      "When models are loaded: when the server starts (\"startup\"), for the first request (\"lazy\"), or by a request "
+      "with an admin key (\"admin\")",
+      Effect::live, ValueForm::word, 0, 0, loadWords},
+     VX_SETTING(load)},
 
     {{"server", "host", "The address to listen at", Effect::restart, ValueForm::host}, VX_SETTING(server.host)},
     {{"server", "port", "The port; 0 is any that is free", Effect::restart, ValueForm::any, 0, 65535},
@@ -138,6 +144,11 @@ const ConfigurationKey keys[] = {
     {{"server.limits", "call_memory",
       "The most memory of all calls of one model at one time: a part of its device's memory, or bytes of it"},
      VX_SETTING(limits.callMemory)},
+    {{"server.limits", "memory_budget",
+      "The most memory of all models' weights and variables; above it the lazy model that was used least recently is "
+      "unloaded; 0 is no limit",
+      Effect::live, ValueForm::any, 0, mostBytes},
+     VX_SETTING(limits.memoryBudget)},
     {{"server.limits", "compile_timeout_s", "Seconds for a model to be compiled in", Effect::live, ValueForm::any, 1,
       day},
      VX_SETTING(limits.compileTimeoutS)},
@@ -182,8 +193,11 @@ const ModelKey keysOfModels[] = {
     {inherited({model, "call_memory", "The value of [vx.server.limits] where none is given"}),
      VX_MODEL_SETTING(callMemory)},
     {{model, "deterministic", "Answers have the same bits in every batch"}, VX_MODEL_SETTING(deterministic)},
-    {{model, "preload", "Load it when the server starts; otherwise a request with an admin key loads it"},
+    {{model, "preload", "The former name of load: false is \"admin\" where no load is given"},
      VX_MODEL_SETTING(preload)},
+    {inherited(
+         {model, "load", "The value of [vx] where none is given", Effect::live, ValueForm::word, 0, 0, loadWords}),
+     VX_MODEL_SETTING(load)},
     {{model, "stateful", "Functions that store variables and are served nevertheless; all clients share the variables",
       Effect::live, ValueForm::names},
      VX_MODEL_SETTING(stateful)},

@@ -6,6 +6,7 @@
 #include "service_error.h"
 #include "trace.h"
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace vx::serve {
+
+class ServedModel;
 
 struct Caller {
   std::string name; // of the key; empty: nobody in particular
@@ -24,7 +27,10 @@ struct Caller {
 struct RequestNotes {
   Caller caller;
   std::vector<std::pair<std::string, std::string>> headers; // of rates and of its trace, for the answer
-  std::shared_ptr<RequestTrace> trace;                      // null: the server has no traces
+  std::chrono::steady_clock::time_point arrived = std::chrono::steady_clock::now();
+  // The model that was loaded for it, which it has not taken yet.
+  std::shared_ptr<ServedModel> loaded;
+  std::shared_ptr<RequestTrace> trace; // null: the server has no traces
 
   void setModel(std::string name) {
     std::lock_guard guard(lock);

@@ -180,6 +180,11 @@ void Service::getKserveModel(const RouteRequest &request) {
 
 void Service::getKserveModelReady(const RouteRequest &request) {
   checkVersion(request);
+  // A question is no reason to load a model, and clients that wait for a yes would wait forever.
+  if (const ModelTable::Entry entry = models.entry(request.arguments[0]); entry.takesRequests()) {
+    request.notes().setModel(entry.settings.name);
+    return replyJson(request, jsonText(nlohmann::ordered_json{{"name", entry.settings.name}, {"ready", true}}));
+  }
   const std::shared_ptr<ServedModel> model = findModel(request, request.arguments[0]);
   replyJson(request, jsonText(nlohmann::ordered_json{{"name", model->settings.name}, {"ready", true}}));
 }

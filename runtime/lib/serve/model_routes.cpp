@@ -86,7 +86,7 @@ void Service::unloadModel(const RouteRequest &request) {
 void Service::getOpenAiModels(const RouteRequest &request) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ModelTable::Entry &entry : models.entries())
-    if (entry.model)
+    if (entry.model || entry.takesRequests())
       list.push_back(openAiEntry(entry));
   replyJson(request, jsonText(nlohmann::ordered_json{{"object", "list"}, {"data", list}}));
 }

@@ -6,6 +6,9 @@
 
 namespace vx::serve {
 
+// When a model is loaded: when the server starts, for the first request that needs it, or by an admin's request.
+enum class LoadMode : uint8_t { startup, lazy, admin };
+
 struct ModelSettings {
   std::string name, path;           // of a .vxm
   std::vector<std::string> aliases; // other names that clients may use
@@ -15,7 +18,8 @@ struct ModelSettings {
   std::vector<std::string> devices = {};
   BatchLimits limits = {};
   MemoryShare callMemory = {}; // that calls may take; nothing: no limit
-  bool deterministic = false, preload = true;
+  bool deterministic = false;
+  LoadMode load = LoadMode::startup;
   std::vector<std::string> stateful; // functions that store variables, and are served all the same
 };
 

@@ -81,7 +81,7 @@ std::span<const Service::Route> Service::routes() {
 Service::Service(const ServiceOptions &options, ModelTable &models, std::shared_ptr<Gatekeeper> gatekeeper,
                  Metrics &metrics, std::function<HttpServer::Load()> load)
     : models(models), metrics(metrics), load(std::move(load)), current(std::make_shared<const ServiceOptions>(options)),
-      gate(std::move(gatekeeper)), workers(options.workers, 4096), admins(4, 64) {}
+      gate(std::move(gatekeeper)), workers(options.workers, 4096), loaders(1, 4096), admins(4, 64) {}
 
 Service::~Service() = default;
 
@@ -271,7 +271,11 @@ void Service::answer(const Route &route, const RouteRequest &request) {
   if (request.exchange->isGone())
     return;
   try {
-    (this->*route.function)(request);
+    try {
+      (this->*route.function)(request);
+    } catch (const ModelNotLoaded &needed) {
+      awaitModel(route, request, needed.model);
+    }
   } catch (...) {
     request.exchange->reply(refuse(request.http(), currentFailure()));
   }
@@ -381,7 +385,8 @@ void Service::replyJson(const RouteRequest &request, std::string body, unsigned 
 std::shared_ptr<ServedModel> Service::findModel(const RouteRequest &request, std::string_view name) const {
   if (const std::optional<std::string> known = models.knownName(name))
     request.notes().setModel(*known);
-  std::shared_ptr<ServedModel> model = models.find(name);
+  const std::shared_ptr<ServedModel> own = std::exchange(request.notes().loaded, nullptr);
+  std::shared_ptr<ServedModel> model = own ? own : models.find(name);
   if (model->isLost())
     throw serviceError(ErrorCode::device_lost, "the device of model '{}' is lost", model->settings.name).after(10);
   return model;
@@ -399,7 +404,7 @@ Clock::time_point Service::deadlineOf(const HttpRequest &request) const {
           .about("x-request-timeout-ms");
     milliseconds = std::min(milliseconds, given);
   }
-  return Clock::now() + std::chrono::milliseconds(milliseconds);
+  return request.notes->arrived + std::chrono::milliseconds(milliseconds);
 }
 
 void Service::replyFailure(HttpExchange &exchange, const std::string &model, const ServiceError &error) {

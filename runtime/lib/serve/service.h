@@ -12,7 +12,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <optional>
+#include <set>
 
 namespace vx::serve {
 
@@ -95,7 +97,12 @@ private:
   std::shared_ptr<TraceExporter> traces() const;
   // The spans of a request that is over.
   std::vector<Span> spansOf(const HttpRequest &request, unsigned status, std::chrono::nanoseconds took) const;
+  // Throws as ModelTable::find, and for a model whose device is lost.
   std::shared_ptr<ServedModel> findModel(const RouteRequest &request, std::string_view name) const;
+  // Answers the request once the model is loaded. Throws ErrorCode::queue_full.
+  void awaitModel(const Route &route, const RouteRequest &request, const std::string &model);
+  // Loads a model that requests wait for, and lets these go on.
+  void loadAwaited(const std::string &model);
   // When a request is to be done: what the server allows, or less where the client asks for that.
   Clock::time_point deadlineOf(const HttpRequest &request) const;
   // Answers a request whose run has failed. What went on inside of the server is for the log.
@@ -258,10 +265,14 @@ private:
   std::shared_ptr<Gatekeeper> gate;
   std::shared_ptr<TraceExporter> exporter;
   std::string refusal; // of a configuration
+  class AwaitingRequest;
+  std::map<std::string, std::vector<std::shared_ptr<AwaitingRequest>>> awaiting; // of each model, under the lock
+  std::set<std::string> isLoadingFor;                                            // models that `loaders` have to load
   RunningRequests running;
   DeadlineClock deadlines;
   WorkerPool workers;
-  WorkerPool admins; // what an admin asks for may take as long as a compilation, and holds nobody else up
+  WorkerPool loaders; // load models that requests wait for, one at a time
+  WorkerPool admins;  // what an admin asks for may take as long as a compilation, and holds nobody else up
 };
 
 } // namespace vx::serve

@@ -100,7 +100,8 @@ ModelSettings modelSettings(const RegisteredModel &model, const Configuration &c
   settings.callMemory = either(own.callMemory, configuration.limits.callMemory);
   settings.deterministic = *own.deterministic;
   settings.stateful = *own.stateful;
-  settings.preload = *own.preload;
+  const std::string load = either(own.load, configuration.load);
+  settings.load = load == "lazy" ? LoadMode::lazy : load == "admin" ? LoadMode::admin : LoadMode::startup;
   return settings;
 }
 
@@ -116,6 +117,7 @@ Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told t
   for (const ConfigurationMessage &message : messages)
     if (message.kind == ConfigurationMessage::Kind::error)
       throw Error(Error::Kind::data, message.line());
+  table.setBudget(configuration.limits.memoryBudget->bytes);
   addModels(configuration);
   server = makeHttpServer(httpLimits(configuration), tlsFiles(configuration));
   ServiceOptions options = serviceOptions(configuration);
@@ -192,11 +194,12 @@ void Serving::loadModels() {
       names.push_back(entry.settings.name);
   for (const std::string &name : names) {
     try {
-      table.load(name);
+      table.loadOrPrepare(name);
     } catch (const ServiceError &) {
       // The entry says why, and has been told.
     }
   }
+  table.fitBudget();
 }
 
 std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
@@ -260,6 +263,7 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   limits.bodyTime = limits.writeTime = std::chrono::seconds(*configuration.server.bodyTimeoutS);
   server->setLimits(limits);
   registry = std::move(models);
+  table.setBudget(next.limits.memoryBudget->bytes);
   addModels(next);
   configuration.server.drainS = next.server.drainS;
   configuration.server.drainDelayS = next.server.drainDelayS;

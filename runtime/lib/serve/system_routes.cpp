@@ -29,9 +29,10 @@ nlohmann::ordered_json Service::health() const {
   bool isLoading = false, isLost = false, hasModel = false;
   for (const ModelTable::Entry &entry : models.entries()) {
     // What is loaded again serves meanwhile.
-    isLoading |= !entry.model && (entry.state == ModelTable::State::loading || entry.isWaiting);
+    isLoading |=
+        !entry.model && !entry.isLoadedForRequests() && (entry.state == ModelTable::State::loading || entry.isWaiting);
     isLost |= entry.isLost();
-    hasModel |= entry.model != nullptr;
+    hasModel |= entry.model != nullptr || entry.takesRequests();
     models_[entry.settings.name] = entry.stateText();
     if (nlohmann::ordered_json losses = describeLosses(entry); !losses.empty())
       lost[entry.settings.name] = losses;
@@ -92,7 +93,7 @@ void Service::addModelGauges(std::vector<Metrics::Gauge> &gauges) const {
     gauges.push_back({name, help, value, Metrics::labels(labels)});
   };
   for (const ModelTable::Entry &entry : entries)
-    add("vx_model_ready", "1 where the model takes requests.", entry.model && !entry.isLost() ? 1 : 0,
+    add("vx_model_ready", "1 where the model takes requests.", entry.takesRequests() ? 1 : 0,
         {{"model", entry.settings.name}});
   // Lines of one name stand together. What follows is of models that are loaded.
   const auto addEach = [&](const auto &function) {
@@ -167,6 +168,11 @@ void Service::getMetrics(const RouteRequest &request) {
   }
   gauges.push_back({"vx_build_info", "1; the version and the commit of the server are labels.", 1,
                     Metrics::labels({{"version", versionNumber()}, {"commit", options()->commit}})});
+  gauges.push_back({"vx_models_memory_bytes", "Memory of all models' weights and variables, estimated.",
+                    static_cast<double>(models.usedBytes())});
+  if (const uint64_t limit = models.memoryBudget())
+    gauges.push_back({"vx_memory_budget_bytes", "The most memory of all models' weights and variables.",
+                      static_cast<double>(limit)});
   gauges.push_back({"vx_draining", "1 where the server is going down.", isLeaving ? 1.0 : 0.0});
   addModelGauges(gauges);
   request.exchange->reply({.contentType = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text(gauges)});

@@ -372,7 +372,7 @@ TEST_F(ConfigurationTest, printed) {
   const ConfigurationReading second = read(text);
   ASSERT_TRUE(second.configuration) << lines(second).at(0);
   EXPECT_EQ(compareConfigurations(*first.configuration, *second.configuration).size(), 0u);
-  EXPECT_NE(text.find("port = 8080                                     # " + at("config.toml") + ":15:8\n"),
+  EXPECT_NE(text.find("port = 8080                                     # " + at("config.toml") + ":16:8\n"),
             std::string::npos)
       << text;
   EXPECT_NE(printConfiguration(Configuration()).find("port = 8080                                     # default\n"),

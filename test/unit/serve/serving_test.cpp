@@ -37,12 +37,12 @@ protected:
   static std::string describe(const ModelSettings &settings) {
     return fmt::format(
         "name={} path={} aliases={} device={} devices={} order={} no_fallback={} threads={} queue={} rows={} "
-        "tokens={} timeout={} call_memory={}%+{} deterministic={} preload={} stateful={}",
+        "tokens={} timeout={} call_memory={}%+{} deterministic={} load={} stateful={}",
         settings.name, std::filesystem::path(settings.path).filename().string(), fmt::join(settings.aliases, ","),
         settings.instance.device, fmt::join(settings.devices, ","), settings.instance.deviceOrder,
         settings.instance.noFallback, settings.instance.threads, settings.limits.queue, settings.limits.rows,
         settings.limits.tokens, settings.limits.timeout.count(), settings.callMemory.percent, settings.callMemory.bytes,
-        settings.deterministic, settings.preload, fmt::join(settings.stateful, ","));
+        settings.deterministic, static_cast<int>(settings.load), fmt::join(settings.stateful, ","));
   }
   static std::string differences(const ModelSettings &before, const ModelSettings &after) {
     std::istringstream a(describe(before)), b(describe(after));
@@ -71,7 +71,8 @@ TEST_F(ServingTest, everyKeyOfAModelHolds) {
       {"batch_timeout_ms", "777", "timeout=777"},
       {"call_memory", "\"3GiB\"", "call_memory=0%+3221225472"},
       {"deterministic", "true", "deterministic=true"},
-      {"preload", "false", "preload=false"},
+      {"preload", "false", "load=2"},
+      {"load", "\"lazy\"", "load=1"},
       {"stateful", "[\"f\"]", "stateful=f"},
   };
   const ModelSettings standard = settings("", "", "");
@@ -89,6 +90,11 @@ TEST_F(ServingTest, modelsInheritWhatTheyDoNotSay) {
   const ModelSettings standard = settings("", "", "");
   EXPECT_EQ(differences(standard, settings("default_backend = \"vulkan:1\"", "", "")), "device=vulkan:1");
   EXPECT_EQ(differences(standard, settings("fallback = false", "", "")), "no_fallback=true");
+  EXPECT_EQ(differences(standard, settings("load = \"lazy\"", "", "")), "load=1");
+  EXPECT_EQ(differences(standard, settings("load = \"lazy\"", "", "load = \"admin\"")), "load=2");
+  EXPECT_EQ(differences(standard, settings("load = \"lazy\"", "", "preload = false")), "load=2");
+  EXPECT_EQ(differences(standard, settings("load = \"lazy\"", "", "preload = true")), "load=1");
+  EXPECT_EQ(differences(standard, settings("", "", "preload = false\nload = \"lazy\"")), "load=1");
   EXPECT_EQ(differences(standard, settings("devices = \"all\"", "", "")), "devices=all");
   EXPECT_EQ(differences(standard, settings("devices = \"all\"\ndefault_backend = \"vulkan\"", "", "")),
             "device=vulkan devices=all");
