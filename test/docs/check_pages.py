@@ -272,6 +272,16 @@ def check_numerics(tree):
         yield f"{page}: expected that --strict-math switches off {', '.join(sorted(rewrites))}, got {', '.join(sorted(told))}"
 
 
+def check_tools(tree):
+    """Each flag of vx-train and vx-bench is on its page."""
+    for tool, page in (("vx-train", "docs/training.md"), ("vx-bench", "docs/benchmarks.md")):
+        text = tree.read(page)
+        for path, source in tree.sources((f"tools/{tool}",)):
+            for flag in re.findall(r'add_(?:option|flag)\(\s*"(?:-\w,)?(--[\w-]+)', source):
+                if not re.search(rf"{flag}(?![\w-])", text):
+                    yield f"{page}: '{flag}' of {tool} is missing"
+
+
 def check_backends(tree):
     """The variants of each target, their defaults, the order of devices and the oldest versions are those of the sources."""
     page = "docs/backends.md"
