@@ -40,7 +40,8 @@ AttributeProto::AttributeType getType(const AttributeProto &attribute);
 /// "an int", "floats".
 llvm::StringRef spell(AttributeProto::AttributeType type);
 
-/// The attributes of the function around a node. An attribute that the call does not give is null.
+/// The attributes of the function around a node. An attribute that the call does not give is null, and so is the
+/// pointer to the map in graphs.
 using FunctionAttributes = llvm::StringMap<const AttributeProto *>;
 
 /// Returns all mistakes of the node by itself: in its numbers of inputs and outputs, and in its attributes.
