@@ -733,12 +733,26 @@ NB_MODULE(_runtime, m) {
       .def_static("from_strings", [](const std::vector<std::string> &texts,
                                      const std::vector<int64_t> &shape) { return vx::Value::strings(shape, texts); })
       .def_static("from_bytes", fromBytes)
-      .def("copy_to",
-           [](const vx::Value &self, const std::string &device) {
-             nb::gil_scoped_release unlocked;
-             return self.to(device);
-           })
-      .def("device_name", [](const vx::Value &self) { return self.device(); })
+      .def(
+          "to",
+          [](const vx::Value &self, const nb::object &device) {
+            const auto name = nb::cast<std::string>(nb::module_::import_("vx._devices").attr("place")(device));
+            nb::gil_scoped_release unlocked;
+            return self.to(name);
+          },
+          "device"_a.none(), nb::sig("def to(self, device: vx._devices.Device | str | None) -> Tensor"),
+          "The tensor in the memory of a device, as \"cuda:1\" or a vx.Device; itself if it is there. Raises vx.Error, "
+          "code \"no_device\", for one that is not there.")
+      .def_prop_ro(
+          "device",
+          [](const vx::Value &self) { return nb::module_::import_("vx._devices").attr("Device")(self.device()); },
+          nb::sig("def device(self) -> vx._devices.Device"),
+          "The vx.Device whose memory holds the tensor; \"cpu:0\" for the host's.")
+      .def(
+          "numpy", [](const nb::object &self) { return nb::module_::import_("vx._devices").attr("as_numpy")(self); },
+          nb::sig("def numpy(self) -> numpy.ndarray"),
+          "The elements as an array of NumPy, read-only and in the host's memory. Raises TypeError for an element type "
+          "that NumPy has not.")
       .def("strings",
            [](const vx::Value &self) {
              nb::list texts;

@@ -17,18 +17,21 @@ import os as _os
 import threading as _threading
 import warnings as _warnings
 import weakref as _weakref
+from collections.abc import Callable as _Callable
+from typing import Any as _Any
 
 from . import _runtime
 from ._callbacks import Callback, Checkpoint, CSVLog, EarlyStopping, Log, ProgressBar, ReduceLROnPlateau
 from ._devices import Device, DeviceKind, available, default_device, devices, empty, ones, place as _device, set_default_device, tensor, zeros
 from ._history import History
+from ._lora import LoRA
 from ._metrics import AUC, F1, MAE, MSE, Metric, TopK
 from ._optimizers import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, RMSprop
 from ._runtime import Error, Tensor, TrainError
 from ._tensorboard import TensorBoard
 from ._values import arguments as _arguments, to_array as _to_array, to_tensor as _to_tensor
 
-__all__ = ["AUC", "Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "Device", "DeviceKind", "EarlyStopping", "Error", "F1", "History", "Instance", "Lion", "Log", "MAE",
+__all__ = ["AUC", "Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "Device", "DeviceKind", "EarlyStopping", "Error", "F1", "History", "Instance", "Lion", "LoRA", "Log", "MAE",
            "MSE", "Metric", "Model", "Module", "Optimizer", "Pending", "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TensorBoard", "TopK", "TrainError", "available",
            "compile", "compile_bytes", "default_device", "default_targets", "devices", "empty", "from_torch", "list_devices", "nn", "ones", "set_default_device", "set_log", "tensor", "torch_backend",
            "torch_graphs", "version", "zeros"]
@@ -39,7 +42,7 @@ class CompileError(Error):
     """A model or an option that the compiler does not take, with the expected and the given value. `code` is "failed", "usage" or "unsupported"."""
 
 
-def version():
+def version() -> str:
     """The versions of the runtime and of the module files that it reads, as vx_version."""
     return _runtime.version()
 
@@ -47,7 +50,7 @@ def version():
 _LEVELS = {"info": 0, "warning": 1, "error": 2}
 
 
-def set_log(function, level="warning"):
+def set_log(function: _Callable[[str, str], object] | None, level: str = "warning") -> None:
     """Has the runtime's messages passed to `function(level, message)`, for the whole process: those of `level` (info, warning, error) and above. With None, as at first, they are
     dropped. The function is called on any thread, and must not call vx. Its exceptions go to sys.unraisablehook."""
     if level not in _LEVELS:
@@ -81,7 +84,7 @@ def _two(name, value, second):
     return value
 
 
-def list_devices():
+def list_devices() -> dict:
     """The devices of each backend, or the reason why it has none: the document of vx-run --list-devices --json."""
     return _json.loads(_runtime.list_devices())
 
@@ -89,18 +92,18 @@ def list_devices():
 class Module:
     """A module file, or the bytes of one."""
 
-    def __init__(self, source):
+    def __init__(self, source: "str | _os.PathLike | bytes") -> None:
         self._own = _runtime.Module.from_bytes(source) if isinstance(source, bytes) else _runtime.Module(_os.fspath(source))
 
-    def functions(self):
+    def functions(self) -> list:
         """[{"name", "inputs": [{"name", "dtype", "shape"}], "outputs"}]. Sizes that a call binds are texts."""
         return self._own.functions()
 
-    def describe(self):
+    def describe(self) -> dict:
         """The document of vx-info --json."""
         return _json.loads(self._own.describe())
 
-    def assets(self):
+    def assets(self) -> list:
         """[{"name", "kind", "bytes"}]: copies of the bytes that no program reads, such as a tokenizer."""
         return self._own.assets()
 
@@ -108,7 +111,7 @@ class Module:
         names = [function["name"] for function in self.functions()]
         return names[0] if names else ""
 
-    def estimate_memory(self, function=None, device=None, memory_limit=0, **symbols):
+    def estimate_memory(self, function: str | None = None, device: Device | str | None = None, memory_limit: int = 0, **symbols: int) -> dict:
         """Estimates the bytes of the device that a call of `function` (None: the first one) takes, before there is an instance. Returns a dict with the fields of vx_memory_estimate.
         `symbols` are all sizes that the inputs bind, and those that an instance is made with."""
         of_instance = self._own.symbols()
@@ -124,18 +127,18 @@ class Pending:
         self._own, self._outputs = own, outputs
         _going.add(self)
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> dict:
         """Waits for the run. Returns the results by name, as Instance.run does, or raises the error of the run. After `timeout` seconds it raises a vx.Error with the code "timed_out",
         and the run goes on. The code is "cancelled" for a run that was cancelled, or was not done by its deadline."""
         if timeout is not None and not timeout >= 0:
             raise ValueError(f"timeout: want 0 seconds or more, got {timeout}")
         return {name: _to_array(result) for name, result in zip(self._outputs, self._own.wait(timeout))}
 
-    def done(self):
+    def done(self) -> bool:
         """Returns whether the run has ended. A run that failed has ended too."""
         return self._own.done()
 
-    def cancel(self):
+    def cancel(self) -> None:
         """Asks the run to end, and does not wait. A run that is done, or writes variables already, ends as it would have."""
         self._own.cancel()
 
@@ -161,7 +164,8 @@ class Instance:
     """A module on a device. `device`: a vx.Device, or auto, cpu, vulkan[:N], cuda[:N], rocm[:N]; None: the default device. With `fallback` False a refused device is an error. `symbols`: the sizes that the instance is made
     with. `share`: an instance of the same module. The new one has its device, parameters and statistics, and other variables of its own. Threads may share an instance."""
 
-    def __init__(self, module, device=None, fallback=True, threads=0, seed=0, memory_limit=0, symbols=None, share=None):
+    def __init__(self, module: "Module | str | _os.PathLike | bytes", device: Device | str | None = None, fallback: bool = True, threads: int = 0, seed: int = 0, memory_limit: int = 0,
+                 symbols: dict | None = None, share: "Instance | None" = None) -> None:
         if share is not None:
             if not isinstance(share, Instance):
                 raise TypeError(f"share: want an instance, got {type(share).__name__}")
@@ -176,46 +180,46 @@ class Instance:
         inputs, outputs = _arguments(self._functions, function, arrays, named)
         return zip(outputs, self._own.run(function, inputs, _threading.current_thread() is _threading.main_thread()))
 
-    def run(self, function, /, *arrays, **named):
+    def run(self, function: str, /, *arrays, **named) -> dict:
         """Runs a function and returns the results by name. Inputs are given by position, by name, or both, or as one dict or frame of them. Numbers are converted to the input's type if
         it holds each value; else a ValueError names the first that it does not hold. Floats are rounded to the nearest. Ctrl-C cancels the run, also while it waits for its turn, and raises KeyboardInterrupt."""
         return {name: _to_array(result) for name, result in self._run(function, arrays, named)}
 
-    def run_tensors(self, function, /, *arrays, **named):
+    def run_tensors(self, function: str, /, *arrays, **named) -> dict:
         """Runs a function and returns the results as vx.Tensor, which stay where they are. In a GPU's memory they go into the next call without a copy, of another module too. By DLPack
         they go into another library (torch.from_dlpack(...)). `numpy.from_dlpack(tensor, device="cpu")` copies one to the host."""
         return dict(self._run(function, arrays, named))
 
-    def submit(self, function, /, *arrays, deadline_ms=0, **named):
+    def submit(self, function: str, /, *arrays, deadline_ms: int = 0, **named) -> Pending:
         """Starts a run and returns a Pending, which has the results. Arrays that are read in place must not change until the run is done. With `deadline_ms`, a run that is not done so
         many milliseconds later is cancelled. Runs go on side by side. Runs that use a variable which one of them stores are done in their order."""
         inputs, outputs = _arguments(self._functions, function, arrays, named)
         return Pending(self._own.submit(function, inputs, _whole("deadline_ms", deadline_ms, 0, 2**32 - 1)), outputs)
 
-    def estimate_memory(self, function=None, **symbols):
+    def estimate_memory(self, function: str | None = None, **symbols: int) -> dict:
         """Estimates the bytes that a call of `function` (None: the first one) takes at these sizes of its inputs. Returns a dict with the fields of vx_memory_estimate in vx.h."""
         return self._own.estimate_memory(self.module._first() if function is None else function, _sizes(symbols))
 
-    def __call__(self, *arrays, **named):
+    def __call__(self, *arrays, **named) -> dict:
         """Runs the module's first function, as `run` does."""
         return self.run(next(iter(self._functions)), *arrays, **named)
 
-    def report(self):
+    def report(self) -> dict:
         """Returns the device report: which device was taken, and why each other one was refused."""
         return _json.loads(self._own.report())
 
     def __str__(self):
         return self._own.report_text()
 
-    def variables(self):
+    def variables(self) -> list:
         """The names of the instance's variables."""
         return self._own.variables()
 
-    def read_variable(self, name):
+    def read_variable(self, name: str) -> "_Any":
         """A copy of a variable's elements."""
         return _to_array(self._own.read_variable(name))
 
-    def write_variable(self, name, array):
+    def write_variable(self, name: str, array) -> None:
         """Sets a variable's elements; the array has its type and shape."""
         self._own.write_variable(name, _to_tensor(array))
 
@@ -247,15 +251,15 @@ class Session:
     """Trains a module that vx.compile(..., train=...), vx-compile --train or vx/builder.hpp has made for it. Data are dicts of arrays, by the names of the inputs. The first
     dimension is the rows. One thread at a time may use a session, except for `stop`."""
 
-    def __init__(self, module, device=None, fallback=True, threads=0, seed=0):
+    def __init__(self, module: "Module | str | _os.PathLike | bytes", device: Device | str | None = None, fallback: bool = True, threads: int = 0, seed: int = 0) -> None:
         self.module = module if isinstance(module, Module) else Module(module)
         self._own = _runtime.Session(self.module._own, _device(device), bool(fallback), _whole("threads", threads, 0, 2**32 - 1), _whole("seed", seed))
         training = self.module.describe()["training"]
         outputs = {function["name"]: [entry["name"] for entry in function["outputs"]] for function in self.module.functions()}
         self._outputs = outputs.get(training.get("predict"), [])
 
-    def fit(self, data, epochs=1, batch=0, validation=None, rate=None, schedule="constant", warmup=0, seed=None, accumulate=1, max_steps=0, early_stop=None, stop_on_nan=False,
-            checkpoint=None, resume=None, history=None, on_step=None, on_epoch=None):
+    def fit(self, data: dict, epochs: int = 1, batch: int = 0, validation: dict | None = None, rate: float | None = None, schedule: str = "constant", warmup: int = 0, seed: int | None = None,
+            accumulate: int = 1, max_steps: int = 0, early_stop=None, stop_on_nan: bool = False, checkpoint=None, resume=None, history=None, on_step=None, on_epoch=None) -> History:
         """Trains, and returns a History. The arguments mean the same as the options of vx-train with these names (docs/training.md). `rate` is its --lr.
 
         `schedule`: "constant", "cosine:1e-5", and so on. `warmup`: steps before it. `accumulate`: batches of a step; it needs a module that was made with keep_gradients.
@@ -293,55 +297,55 @@ class Session:
             raise error
         return done
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends the current fit after its step. `stopped` of its history is "stopped". For `on_step`, `on_epoch` and other threads."""
         self._own.stop()
 
-    def progress(self):
+    def progress(self) -> dict:
         """Returns the position in training: {"step", "epoch", "row", "seed"}."""
         return self._own.progress()
 
-    def evaluate(self, data, batch=0):
+    def evaluate(self, data: dict, batch: int = 0) -> dict:
         """Returns means over all rows: {"loss": ..., "accuracy": ...}. Where the module has counts, such as labels that are not ignored, the means are over these counts. `batch` is that of
         predict. Ctrl-C ends it."""
         return self._own.evaluate(_columns(data), batch)[0]
 
-    def predict(self, data, batch=0):
+    def predict(self, data: dict, batch: int = 0) -> dict:
         """Returns the outputs of the model by name, for all rows. `batch`: rows of a call; 0: those of the last fit, of the module, or 32. Ctrl-C ends it."""
         return {name: _to_array(result) for name, result in zip(self._outputs, self._own.predict(_columns(data), batch))}
 
-    def save(self, path, only_weights=False):
+    def save(self, path, only_weights: bool = False) -> None:
         """Writes a checkpoint, or the weights alone, as safetensors."""
         self._own.save(_os.fspath(path), only_weights)
 
-    def load(self, path):
+    def load(self, path) -> list:
         """Loads a file of `save`, or a file of weights such as that of a PyTorch state dict. Returns notes."""
         return self._own.load(_os.fspath(path))
 
-    def export_onnx(self, path, form="inference"):
+    def export_onnx(self, path, form: str = "inference") -> None:
         """Writes the ONNX model that the module was made of, with the trained weights. `form`: "inference", without dropouts and with batch norms that use their running statistics;
         "training", as the model's file says. Raises ValueError for another form."""
         if form not in ("inference", "training"):
             raise ValueError(f"form: expected inference or training, got {form!r}")
         self._own.export_onnx(_os.fspath(path), form == "training")
 
-    def save_module(self, path):
+    def save_module(self, path) -> None:
         """Writes a module that starts with the trained weights, for every target of this one, without the compiler. The state of the optimizer is not in it."""
         self._own.save_module(_os.fspath(path))
 
-    def summary(self):
+    def summary(self) -> str:
         """The parameters, optimizer and loss as text, as vx-train --summary prints them."""
         return self._own.summary()
 
-    def read_variable(self, name):
+    def read_variable(self, name: str) -> "_Any":
         """A copy of a variable's elements."""
         return _to_array(self._own.read_variable(name))
 
-    def write_variable(self, name, array):
+    def write_variable(self, name: str, array) -> None:
         """Sets a variable's elements; the array has its type and shape."""
         self._own.write_variable(name, _to_tensor(array))
 
-    def report(self):
+    def report(self) -> dict:
         """Which device was taken and why others were not."""
         return _json.loads(self._own.report())
 
@@ -366,7 +370,7 @@ def _tell(result, messages):
     return [text for severity, text in messages if severity == "note"]
 
 
-def compiler_version():
+def compiler_version() -> str:
     """A text that is another one when the compiler is: its versions, and the time of its library."""
     compiler = _load_compiler()
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
@@ -374,7 +378,7 @@ def compiler_version():
     return compiler.version() + "".join(f"\n{place} {_os.stat(place).st_mtime_ns}" for place in sorted(places) if _os.path.exists(place))
 
 
-def default_targets():
+def default_targets() -> str:
     """The targets that a model is compiled for by default: that of the best device of this machine (of CUDA, ROCm and Vulkan, without software devices), and the CPU: "cuda,cpu", or
     "cpu"."""
     built = _load_compiler().targets().split(",")
@@ -385,13 +389,13 @@ def default_targets():
     return "cpu"
 
 
-def compile(model, output, targets=None, **options):
+def compile(model, output, targets: str | None = None, **options) -> list:
     """Compiles an ONNX file (or vx text, .mlir) to the module file `output`, and returns notes. `targets`: as "cpu,vulkan"; None: `default_targets()`. The other options are those of vx-compile by their names in vxc.h: dims=["batch=1,32"],
     precision="f16", train="auto", loss="cross_entropy", optimizer="adamw:weight_decay=0.05", and so on."""
     return _tell(*_load_compiler().compile(_os.fspath(model), _os.fspath(output), {"targets": default_targets() if targets is None else targets, **options}))
 
 
-def compile_bytes(model, name="model", targets=None, **options):
+def compile_bytes(model: bytes, name: str = "model", targets: str | None = None, **options) -> bytes:
     """Compiles the bytes of an ONNX model to the bytes of a module, which vx.Module takes."""
     result, messages, module = _load_compiler().compile_bytes(model, name, {"targets": default_targets() if targets is None else targets, **options})
     _tell(result, messages)

@@ -190,7 +190,7 @@ def _on_device(tensor, device):
     target = Device(device)
     if device is None and target.kind is DeviceKind.AUTO: # tensors begin in the host's memory, as PyTorch's do
         return tensor
-    return tensor.copy_to(str(target))
+    return tensor.to(target)
 
 
 def tensor(value, dtype=None, device=None) -> Tensor:
@@ -248,22 +248,9 @@ def empty(shape, dtype: str = "f32", device=None) -> Tensor:
     return _filled("empty", shape, dtype, device, 0)
 
 
-def _to(self, device) -> Tensor:
-    """The tensor in the memory of a device, as "cuda:1" or a vx.Device; itself if it is there. Raises vx.Error, code "no_device", for one that is not there."""
-    return self.copy_to(place(device))
-
-
-def _device_of(self) -> Device:
-    """The vx.Device whose memory holds the tensor; "cpu:0" for the host's."""
-    return Device(self.device_name())
-
-
-def _numpy(self):
-    """The elements as an array of NumPy, read-only and in the host's memory. Raises TypeError for an element type that NumPy has not."""
-    array = to_array(self)
+def as_numpy(tensor):
+    """What Tensor.numpy returns."""
+    array = to_array(tensor)
     if isinstance(array, Tensor):
-        raise TypeError(f"numpy: expected a type that NumPy has, got {self.dtype}")
+        raise TypeError(f"numpy: expected a type that NumPy has, got {tensor.dtype}")
     return array
-
-
-Tensor.to, Tensor.numpy, Tensor.device = _to, _numpy, property(_device_of)

@@ -1,5 +1,6 @@
 """What training gave, epoch by epoch."""
 import os as _os
+from typing import Any as _Any
 
 
 def flat(epoch):
@@ -13,6 +14,13 @@ class History(list):
     """The result of a fit: a dict for each epoch, with loss, metrics, rate, seconds, and validation if there is one. `stopped` says why training ended before its last
     epoch, or is None. `notes` has messages. `optimizer`, `loss`, `schedule` and `seed` are those of the training."""
 
+    stopped: str | None
+    notes: list
+    optimizer: str
+    loss: str
+    schedule: str
+    seed: int
+
     def __init__(self, facts):
         facts = dict(facts)
         super().__init__(facts.pop("epochs"))
@@ -25,7 +33,7 @@ class History(list):
         epochs = [flat(epoch) for epoch in self]
         return {name: [epoch.get(name) for epoch in epochs] for name in dict.fromkeys(name for epoch in epochs for name in epoch)}
 
-    def plot(self, path=None, metrics=None):
+    def plot(self, path=None, metrics=None) -> "_Any":
         """Draws a curve for each metric over the epochs, those of the validation dashed, and returns the figure of matplotlib. `path`: the file for the picture; None: no file.
         `metrics`: the names to draw, such as "loss"; None: all scores.
 

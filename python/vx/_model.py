@@ -6,6 +6,8 @@ import vx as _vx
 from ._cache import Entry, default_folder
 from ._data import Batches, Columns, is_batches
 from ._fit import Fit, Sums, make_callbacks, run_batches
+from ._history import History
+from ._lora import LoRA, merge_file
 from ._metrics import make_metrics, perplexity
 from ._optimizers import Optimizer
 from ._values import arguments, is_frame, to_array, to_input
@@ -31,7 +33,7 @@ class Model:
     change. `cache` False compiles it in memory.
 
     `device`, `fallback`, `threads` and `seed` are those of vx.Instance. `targets`: those of vx.compile; None: that of the device, and the CPU to fall back to. `options`: those of
-    vx.compile. A model with `loss` trains; then `train` is "auto" and `optimizer` "adamw" unless they are given. `optimizer` may be an object, such as vx.AdamW(3e-4).
+    vx.compile. `lora`: a vx.LoRA, whose adapters are all that is trained. A model with `loss` trains; then `train` is "auto" and `optimizer` "adamw" unless they are given. `optimizer` may be an object, such as vx.AdamW(3e-4).
 
     `module` is the vx.Module, `inputs` and `outputs` are lists of {"name", "dtype", "shape"} in which sizes that a call binds are texts, `notes` are those of the compiler,
     `history` has the numbers of the last fit. One thread at a time may use a model that trains.
@@ -74,6 +76,9 @@ class Model:
         targets = _target_of(self._place["device"], self._place["fallback"]) if self._targets is None else self._targets
         if self._cache and default_folder():
             options.setdefault("cache_folder", default_folder())
+        lora = options.pop("lora", None)
+        if lora is not None:
+            return self._compile_adapters(lora, targets, options)
         if isinstance(self._source, bytes):
             return _vx.Module(_vx.compile_bytes(self._source, targets=targets, **options))
         path = _os.fspath(self._source)
@@ -92,6 +97,27 @@ class Model:
         self.notes = _vx.compile(path, entry.path, targets=targets, **options)
         entry.remove_older()
         return _vx.Module(entry.path)
+
+    def _compile_adapters(self, lora, targets, options):
+        """Compiles the model with the adapters of vx.LoRA, which are all that is trained."""
+        if not isinstance(lora, LoRA):
+            raise TypeError(f"lora: expected a vx.LoRA, got {type(lora).__name__}")
+        for name, usual in (("train", "auto"), ("init", None), ("freeze", None), ("classes", None)):
+            if options.get(name) not in (None, usual):
+                raise ValueError(f"lora, {name}: expected one of them, got both: with adapters these alone are trained")
+        if options.get("loss") is None:
+            raise ValueError("lora: expected a model that trains: give loss")
+        if isinstance(self._source, bytes):
+            model, place = self._source, {}
+        else:
+            path = _os.fspath(self._source)
+            if _os.path.isdir(path) or path.endswith(".mlir"):
+                raise ValueError(f"lora: expected an ONNX file, got '{path}'")
+            with open(path, "rb") as file:
+                model = file.read()
+            place = {"name": _os.path.basename(path), "data_folder": _os.path.dirname(path) or "."}
+        model, names = lora.add(model)
+        return _vx.Module(_vx.compile_bytes(model, targets=targets, **place, **{**options, "train": ",".join(names)}))
 
     def _load(self, source):
         self.module = source if isinstance(source, _vx.Module) else _vx.Module(source)
@@ -203,7 +229,7 @@ class Model:
 
     def fit(self, x, y=None, *, epochs: int = 1, batch_size: int = 0, validation_data=None, validation_split: float = 0.0, callbacks=(), metrics=(), class_weight=None, sample_weight=None,
             loss: str | None = None, optimizer=None, rate: float | None = None, schedule: str = "constant", warmup: int = 0, accumulate: int = 1,
-            steps_per_epoch: int | None = None, prefetch: int | None = None, stop_on_nan: bool = False, seed: int | None = None, verbose: int = 1):
+            steps_per_epoch: int | None = None, prefetch: int | None = None, stop_on_nan: bool = False, seed: int | None = None, verbose: int = 1) -> History:
         """Trains for `epochs` more epochs, and returns a vx.History. Each fit begins its schedule and counts its steps and epochs anew; weights and the optimizer's state go on.
 
         `x`, `y`: arrays with all rows, as predict takes them, `y` for the loss; or x is (x, y), or (x, y, sample_weight), or a dict with both. `y` may be a dict by the names of the
@@ -382,7 +408,18 @@ class Model:
         """Writes the ONNX model with the trained weights. `form`: "inference", without dropouts and with batch norms that use their running statistics; "training", as the model's
         file says. Raises ValueError for another form, vx.TrainError for a module that was not made of an ONNX model."""
         self._want_training("export")
-        self._session.export_onnx(path, form)
+        path = _os.fspath(path)
+        if self._options.get("lora") is None:
+            self._session.export_onnx(path, form)
+            return
+        part = f"{path}.adapters" # the file of this name stays until the merged one is complete
+        try:
+            self._session.export_onnx(part, form)
+            merge_file(part)
+            _os.replace(part, path)
+        finally:
+            if _os.path.exists(part):
+                _os.remove(part)
 
     def summary(self) -> str:
         """The inputs and outputs, the device, and of a model that trains each parameter, the optimizer and the loss, as text."""

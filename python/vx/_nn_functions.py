@@ -1,6 +1,11 @@
 """Functions of vx.nn, with PyTorch's names and formulas."""
 from ._nn_graph import ELEMENT_TYPES, Tensor, axis_of, binary, constant, node, operand, sizes, unify
 
+__all__ = ["abs", "accuracy", "arange", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cat", "ceil", "chunk", "clamp", "cos", "cross_entropy", "dropout", "elu", "embedding", "erf",
+           "exp", "floor", "full", "gelu", "gradient", "hardsigmoid", "hardswish", "huber_loss", "isinf", "isnan", "kl_div", "l1_loss", "leaky_relu", "linear", "log", "log_softmax", "logical_not",
+           "logsumexp", "matmul", "maximum", "minimum", "mish", "mse_loss", "nll_loss", "one_hot", "ones", "pad", "pick", "reciprocal", "relu", "round", "rsqrt", "scaled_dot_product_attention",
+           "selu", "sigmoid", "sign", "silu", "sin", "softmax", "softplus", "split", "sqrt", "stack", "tanh", "where", "zeros"]
+
 
 def _unary(name, op, text):
     def function(x):
@@ -296,6 +301,3 @@ def function_of(name):
     if name not in known:
         raise ValueError(f"activation: expected {', '.join(known)} or a function, got {name!r}")
     return known[name]
-
-
-__all__ = [name for name, value in list(globals().items()) if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == __name__ and name != "function_of"]

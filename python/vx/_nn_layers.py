@@ -3,6 +3,11 @@ from . import _nn_functions as F
 from ._nn_graph import Init, constant, fail, node
 from ._nn_module import Module, Parameter, Statistic
 
+__all__ = ["AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
+           "ConvTranspose3d", "Dropout", "ELU", "Embedding", "Flatten", "GELU", "GRU", "GroupNorm", "Hardsigmoid", "Hardswish", "Identity", "LSTM", "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax",
+           "MLP", "MaxPool1d", "MaxPool2d", "MaxPool3d", "Mish", "ModuleList", "MultiheadAttention", "RMSNorm", "RNN", "ReLU", "SELU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Softplus", "Tanh",
+           "TransformerEncoderLayer"]
+
 
 def _want(name, dtype=float, least=None, **given):
     for key, value in given.items():
@@ -607,6 +612,3 @@ class _Function(Module):
 
     def _describe(self):
         return getattr(self.function, "__name__", repr(self.function))
-
-
-__all__ = [name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Module) and not name.startswith("_") and value.__module__ == __name__]

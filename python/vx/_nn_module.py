@@ -149,7 +149,7 @@ class Module:
 
     def compile(self, inputs: dict, outputs=None, *, loss=None, labels: dict | None = None, optimizer=None, sample_weight: bool = False, weights=None, symbols: dict | None = None,
                 name: str = "model", targets: str | None = None, device=None, fallback: bool = True, threads: int = 0, seed: int = 0, clip_norm: float = 0.0,
-                clip_value: float = 0.0, keep_gradients: bool = False, memory: int = 0, planned_batch: int = 0, **options):
+                clip_value: float = 0.0, keep_gradients: bool = False, memory: int = 0, planned_batch: int = 0, **options) -> "_vx.Model":
         """Builds the graph, compiles it, and returns a vx.Model. Needs the wheel vx-compiler.
 
         `inputs`: {name: nn.Input} in the order of forward's arguments; a tuple of sizes is an input of f32. `outputs`: the names of what forward returns; None: "output", "output_0", ...,

@@ -1,6 +1,7 @@
 """The backend "vx" of torch.compile: graphs of PyTorch that run as modules of vx, and eagerly where they cannot."""
 import atexit as _atexit
 import os as _os
+from collections.abc import Callable as _Callable
 import tempfile as _tempfile
 import threading as _threading
 import warnings as _warnings
@@ -29,7 +30,7 @@ def torch_graphs() -> list:
         return [dict(record) for record in _records]
 
 
-def torch_backend(graph_module, example_inputs, options: dict | None = None):
+def torch_backend(graph_module, example_inputs, options: dict | None = None) -> "_Callable":
     """Compiles a graph for torch.compile(model, backend="vx") or backend=vx.torch_backend; torch calls it.
 
     `options`, as torch.compile takes them: those of vx.Model; without `device` a graph runs where its tensors are. Parameters and buffers are constants of the module: after a change of

@@ -12,4 +12,6 @@ from ._nn_graph import Init, Tensor
 from ._nn_layers import *
 from ._nn_module import Input, Module, Parameter, Statistic
 
-__all__ = ["Init", "Input", "Module", "Parameter", "Statistic", "Tensor", *_nn_layers.__all__, *_nn_functions.__all__]
+__all__ = ["Init", "Input", "Module", "Parameter", "Statistic", "Tensor"]
+__all__ += _nn_layers.__all__
+__all__ += _nn_functions.__all__

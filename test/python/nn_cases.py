@@ -46,7 +46,7 @@ CASES = {
     "Linear of rank 3, without a bias": (lambda nn: nn.Linear(5, 7, bias=False), [_floats(3, 4, 5)]),
     "Linear of rank 1 more": (lambda nn: nn.Linear(5, 7), [_floats(2, 3, 4, 5)]),
     "Conv1d": (lambda nn: nn.Conv1d(4, 6, 3, stride=2, padding=1, dilation=2, groups=2), [_floats(2, 4, 20)]),
-    "Conv2d same": (lambda nn: nn.Conv2d(4, 6, (3, 4), padding="same", dilation=2), [_floats(2, 4, 12, 13)]),
+    "Conv2d same": (lambda nn: nn.Conv2d(4, 6, (3, 4), padding="same"), [_floats(2, 4, 12, 13)]),
     "Conv2d": (lambda nn: nn.Conv2d(4, 6, (2, 3), (2, 1), (1, 0), bias=False), [_floats(2, 4, 7, 8)]),
     "Conv3d": (lambda nn: nn.Conv3d(2, 3, 2, padding="valid"), [_floats(2, 2, 5, 6, 7)]),
     "ConvTranspose1d": (lambda nn: nn.ConvTranspose1d(4, 6, 3, dilation=2), [_floats(2, 4, 7)]),

@@ -6,6 +6,7 @@
 Exit code: 0 all passed, 1 some failed.
 """
 import argparse
+import email
 import importlib.machinery
 import importlib.util
 import os
@@ -55,6 +56,54 @@ def check_images(target):
     assert all(os.path.getsize(path) < 20000 for path in loaded if "jbig" in path), loaded
 
 
+TOOLS = {"runtime": ["vx", "vx-bench", "vx-embed", "vx-info", "vx-run", "vx-train"], "compiler": ["vx-compile"]}
+
+
+def check_metadata(path, name):
+    """A package index and a type checker find all that they read."""
+    with zipfile.ZipFile(path) as wheel:
+        inside = wheel.namelist()
+        info = next(entry.partition("/")[0] for entry in inside if entry.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(wheel.read(f"{info}/METADATA"))
+        for key, want in (("Metadata-Version", "2.4"), ("License-Expression", "Apache-2.0"), ("Author", "The developers of vx"), ("Description-Content-Type", "text/markdown")):
+            assert metadata[key] == want, (name, key, metadata[key])
+        assert metadata["Summary"] and metadata["Requires-Python"] and metadata["Keywords"] and "Typing :: Typed" in metadata.get_all("Classifier"), name
+        assert metadata.get_payload().startswith("# vx for Python\n") and len(metadata.get_payload()) > 500, name
+        licences = sorted(entry.rpartition("/")[2] for entry in inside if entry.startswith(f"{info}/licenses/"))
+        assert "vx" in licences and sorted(metadata.get_all("License-File")) == licences, (licences, metadata.get_all("License-File"))
+        assert sorted(entry.rpartition("/")[2] for entry in inside if entry.startswith("vx/bin/")) == TOOLS[name], name
+        assert f"vx/_{name}.pyi" in inside and ("vx/py.typed" in inside) == (name == "runtime"), name
+
+
+def check_tools(folder, target, source, which):
+    """The tools start by the scripts that pip makes, and find the libraries of the wheels and one another."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
+    environment.update(PYTHONPATH=target, VX_CACHE=os.path.join(folder, "tools-cache"))
+
+    def run(name, *command):
+        return subprocess.run([sys.executable, os.path.join(target, "bin", name), *command], cwd=folder, env=environment, capture_output=True, text=True)
+
+    for name in [tool for one in which for tool in TOOLS[one]]:
+        done = run(name, "--version")
+        assert done.returncode == 0 and done.stdout.startswith("vx"), (name, done)
+    assert run("vx", "detect", "hardware").returncode == 0
+    digits = os.path.join(source, "examples", "digits", "digits.onnx")
+    if which == ["runtime"]: # which says so
+        done = run("vx", "run", digits)
+        assert done.returncode != 0 and "vx-compile" in done.stderr, done
+        os.rename(os.path.join(target, "vx", "bin", "vx-info"), os.path.join(target, "vx", "bin", "vx-other"))
+        done = run("vx-info", "--version")
+        assert done.returncode == 1 and "install the wheel vx-runtime again" in done.stderr, done
+        os.rename(os.path.join(target, "vx", "bin", "vx-other"), os.path.join(target, "vx", "bin", "vx-info"))
+        return
+    done = run("vx", "compile", digits, "--target=cpu", "-o", "tools.vxm")
+    assert done.returncode == 0, done
+    done = run("vx-run", "tools.vxm", "--device", "cpu")
+    assert done.returncode == 0, done
+    done = run("vx", "run", digits, "--device", "cpu") # which starts the compiler
+    assert done.returncode == 0, done
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
@@ -76,9 +125,11 @@ def main():
         if any(re.search("LLVM|MLIR|protobuf|libvx_compiler|_compiler", name) for name in inside):
             failed += 1
             print(f"FAIL the runtime's wheel has {inside}")
+        for name in names:
+            check_metadata(os.path.join(wheels, name), "compiler" if "compiler" in name else "runtime")
         with zipfile.ZipFile(os.path.join(wheels, next(name for name in names if "compiler" in name))) as wheel:
             points = [wheel.read(name).decode() for name in wheel.namelist() if name.endswith("/entry_points.txt")]
-        if points != ["[torch_dynamo_backends]\nvx = vx._torch_backend:torch_backend\n"]:
+        if not points or "[torch_dynamo_backends]\nvx = vx._torch_backend:torch_backend\n" not in points[0]:
             failed += 1
             print(f"FAIL torch.compile does not find the backend: entry points {points}")
         for which in (["runtime"], ["runtime", "compiler"]):
@@ -88,7 +139,8 @@ def main():
                            check=True)
             if which == ["runtime"]:
                 check_images(target)
-            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "model", "runs", "training", "fit", "scores", "prefetch", "nn", "convert", "devices"]:
+            check_tools(folder, target, arguments.source, which)
+            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "model", "runs", "training", "fit", "scores", "prefetch", "nn", "convert", "devices", "lora"]:
                 done = subprocess.run([sys.executable, os.path.join(here, f"test_{test}.py")], cwd=folder, env={
                     **environment, "PYTHONPATH": target, "VX_SOURCE": os.path.abspath(arguments.source)})
                 passed, failed = passed + (done.returncode == 0), failed + (done.returncode != 0)

@@ -223,6 +223,16 @@ class Layers(package_test.Package):
         own = Body(lambda x: ((x * layer.weight).sum(1) - 1) ** 2, layer=(layer := nn.Linear(64, 1))).compile({"x": ("batch", 64)}, loss="none", optimizer="sgd", **CPU)
         self.assertLess(own.fit({"x": x}, epochs=5, rate=1e-3, verbose=0)[-1]["loss"], own.fit({"x": x}, epochs=1, rate=0, verbose=0)[0]["loss"] + 1)
 
+    def test_batch_norms_that_train(self):
+        """The running statistics move by the share `momentum` towards those of the batch."""
+        random = np.random.default_rng(6)
+        x = (random.normal(size=(8, 3, 2, 2)) * 3 + 5).astype(np.float32)
+        model = Body(lambda x: norm(x).mean((1, 2, 3)), norm=(norm := nn.BatchNorm2d(3, momentum=0.25))).compile({"x": ("batch", 3, 2, 2)}, loss="mse", optimizer="sgd", **CPU)
+        model.fit(x, np.zeros(8), batch_size=8, rate=0.0, verbose=0)
+        weights = model.get_weights()
+        np.testing.assert_allclose(weights["norm.running_mean"], 0.25 * x.mean((0, 2, 3)), rtol=1e-4)
+        np.testing.assert_allclose(weights["norm.running_var"], 0.75 + 0.25 * x.var((0, 2, 3)), rtol=1e-4)
+
     def test_shared_layers(self):
         class Tied(nn.Module):
             def __init__(self):
