@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 
+from check_tls import make_certificate
 from embedding_models import Folder
 from run_embeddings import Bench
 from served import Server
@@ -54,8 +55,12 @@ def check_server(bench, server):
     for arguments, code, message in (
             (("embed", url, "--model=tinny"), 1, "the server answers with status 404: "),
             (("embed", "--url=http://127.0.0.1:1", "--model=tiny"), 1, "cannot connect to '127.0.0.1:1': Connection refused"),
-            (("embed", "--url=https://a.example", "--model=tiny"), 2, "--url: expected http://HOST:PORT, got 'https://a.example'"),
-            (("embed", "--url=http://a:99999", "--model=tiny"), 2, "--url: expected http://HOST:PORT, got 'http://a:99999'"),
+            (("embed", "--url=ftp://a.example", "--model=tiny"), 2, "--url: expected http://HOST:PORT or https://HOST:PORT, got 'ftp://a.example'"),
+            (("embed", "--url=http://a:99999", "--model=tiny"), 2, "--url: expected http://HOST:PORT or https://HOST:PORT, got 'http://a:99999'"),
+            (("embed", "--url=http://a/b", "--model=tiny"), 2, "--url: expected http://HOST:PORT or https://HOST:PORT, got 'http://a/b'"),
+            (("embed", url, "--model=tiny", f"--cacert={bench.path('tiny.vxm')}"), 2, "--cacert: expected none for a server without TLS, got "),
+            (("embed", "--url=https://127.0.0.1:1", "--model=tiny", f"--cacert={bench.path('none.pem')}"), 3, f"--cacert: certificates '{bench.path('none.pem')}': expected PEM of authorities, got: "),
+            (("embed", url.replace("http:", "https:"), "--model=tiny"), 1, f"no connection of TLS to '127.0.0.1:{server.port}': "),
             (("embed", url, "--model=tiny", "--lengths=1"), 2, "makes no text of 1 tokens"),
             (("embed", url, "--model=tiny", "--lengths=99"), 1, "the server answers with status 400: "),
             (("embed", url, "--model=tiny", "--min-runs=3"), 2, "--min-runs: expected none beside --url"),
@@ -104,6 +109,27 @@ def check_keys(bench):
         os.environ["VX_API_KEY"] = KEY
         bench.check("a key of the environment", run(bench, *flags)[0][0]["failed"] == 0)
         del os.environ["VX_API_KEY"]
+
+
+def check_tls(bench):
+    """A server with a key and a certificate that no authority has signed."""
+    certificate, key = make_certificate(bench.path("tls"), "bench")
+    other, _ = make_certificate(bench.path("tls"), "other")
+    keys, own = bench.path("keys"), bench.path("key")
+    with Server(bench, f"--model-dir={bench.path('models')}", f"--api-keys-file={keys}", "--per-key=0", f"--tls-cert={certificate}", f"--tls-key={key}", name="tls") as server:
+        url = f"--url=https://127.0.0.1:{server.port}"
+        flags = ("embed", url, "--model=tiny", "--lengths=8", "--clients=3", "--seconds=0.3")
+        server.wait_for(lambda: len([line for line in server.lines if line.startswith("loaded ")]) == 2)
+        results, _ = run(bench, *flags, f"--cacert={certificate}", f"--api-key-file={own}")
+        bench.check("over TLS with a key", results[0]["failed"] == 0 and results[0]["requests"] > 3 and results[0]["server"]["resident_bytes"] > 1 << 20, results)
+        results, _ = run(bench, "infer", url, "--model=digits", "--clients=2", "--seconds=0.2", f"--cacert={certificate}", f"--api-key-file={own}")
+        bench.check("tensors over TLS", results[0]["failed"] == 0 and results[0]["requests"] > 2, results)
+        for what, arguments, text in (("no key", (f"--cacert={certificate}",), "the server answers with status 401: "), ("an authority that is none", (f"--api-key-file={own}",), "certificate verify failed"),
+                                      ("another authority", (f"--cacert={other}", f"--api-key-file={own}"), "certificate verify failed")):
+            _, said = bench.tool("vx-bench", *flags, *arguments, code=1)
+            bench.check(f"TLS: {what}", text in said, said)
+        _, said = bench.tool("vx-bench", "embed", f"--url=https://localhost:{server.port}", "--model=tiny", f"--cacert={certificate}", f"--api-key-file={own}", code=1)
+        bench.check("a certificate for another name", "certificate verify failed" in said, said)
 
 
 class Liar(http.server.BaseHTTPRequestHandler):
@@ -179,6 +205,7 @@ def main():
             check_server(bench, server)
             check_connections(bench, server)
         check_keys(bench)
+        check_tls(bench)
         check_liars(bench)
         print(f"{bench.passed} passed, {bench.failed} failed")
         return bench.failed > 0

@@ -84,7 +84,7 @@ std::string compareVectors(const std::vector<std::vector<float>> &got, std::span
 class EmbeddingServer {
 public:
   EmbeddingServer(const EmbedOptions &options, const serve::Embedder *engine)
-      : options(options), engine(engine), connection(Endpoint(options.load.url), options.load.key()) {}
+      : options(options), engine(engine), connection(options.load.endpoint()) {}
 
   std::string request(std::span<const std::string> texts) const {
     json body = {{"model", options.model}, {"encoding_format", options.encoding}};
@@ -92,7 +92,7 @@ public:
       body["input"] = texts[0];
     else
       body["input"] = std::vector<std::string>(texts.begin(), texts.end());
-    return connection.format("POST", "/v1/embeddings", vx::jsonText(body), "Content-Type: application/json\r\n");
+    return connection.format("POST", "/v1/embeddings", vx::jsonText(body), {{"Content-Type", "application/json"}});
   }
 
   CountTokens counter() {

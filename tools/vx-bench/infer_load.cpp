@@ -118,8 +118,7 @@ constexpr std::array kinds = {kindOf<float>("FP32"),    kindOf<double>("FP64"), 
 class InferServer {
 public:
   explicit InferServer(const InferOptions &options)
-      : options(options), connection(Endpoint(options.load.url), options.load.key()),
-        isBinary(options.format == "binary") {
+      : options(options), connection(options.load.endpoint()), isBinary(options.format == "binary") {
     const json about = askJson(connection, connection.format("GET", "/v2/models/" + options.model));
     const auto inputs_ = about.find("inputs");
     if (inputs_ == about.end() || !inputs_->is_array() || inputs_->empty())
@@ -172,10 +171,10 @@ public:
       head["parameters"] = std::move(parameters);
     const std::string text = vx::jsonText(head), path = fmt::format("/v2/models/{}/infer", options.model);
     if (!isBinary)
-      return connection.format("POST", path, text, "Content-Type: application/json\r\n");
-    return connection.format(
-        "POST", path, text + binary,
-        fmt::format("Content-Type: application/octet-stream\r\nInference-Header-Content-Length: {}\r\n", text.size()));
+      return connection.format("POST", path, text, {{"Content-Type", "application/json"}});
+    return connection.format("POST", path, text + binary,
+                             {{"Content-Type", "application/octet-stream"},
+                              {"Inference-Header-Content-Length", std::to_string(text.size())}});
   }
 
   std::vector<Output> alone(const std::string &request) {

@@ -12,7 +12,7 @@
 namespace vx::tools {
 
 void LoadOptions::addTo(CLI::App &app) {
-  app.add_option("--url", url, "http://HOST:PORT of a running server; --model is then one of its names")
+  app.add_option("--url", url, "http[s]://HOST:PORT of a running server; --model is then one of its names")
       ->group("Server");
   app.add_option("--clients", clients,
                  "Clients, each of which waits for its answer before it asks again; 16 by default")
@@ -30,6 +30,9 @@ void LoadOptions::addTo(CLI::App &app) {
                  "--threads, in turns with the server, in batches of the sizes that /metrics names")
       ->group("Server");
   app.add_option("--api-key-file", keyFile, "A file with the key for the server; VX_API_KEY by default")
+      ->group("Server");
+  app.add_option("--cacert", certificates,
+                 "A file with certificates (PEM) to trust in place of the system's authorities, for https")
       ->group("Server");
   app.add_option("--least-ratio", leastRatio, "Exit code 1 where the server has less than this of the engine's rate")
       ->check(numberAbove(0))

@@ -2,6 +2,8 @@
 #ifndef VX_BENCH_LOAD_OPTIONS_H
 #define VX_BENCH_LOAD_OPTIONS_H
 
+#include "server_client.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@ struct LoadOptions {
   std::string url; // empty: no server is asked
   std::string engine;
   std::string keyFile;
+  std::string certificates; // of authorities to trust, a file of PEM; empty: those of the system
   uint32_t clients = 16;
   std::optional<uint32_t> turns; // 5 beside an engine, else 1
   double seconds = 10;           // of all turns
@@ -28,6 +31,8 @@ struct LoadOptions {
   void addTo(CLI::App &app);
   // Throws a usage error for a flag of `app` that goes with --url where there is none, or the other way round.
   void check(const CLI::App &app) const;
+  // The server, and the key for it. Throws as `key`, and a usage error.
+  Endpoint endpoint() const { return Endpoint(url, key(), certificates); }
   // Of --api-key-file, or of the variable VX_API_KEY; empty: none. Throws a ToolError for a file that cannot be read.
   std::string key() const;
 };

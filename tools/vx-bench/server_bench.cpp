@@ -50,8 +50,7 @@ Json orNull(const std::optional<double> &value) { return value ? Json(*value) : 
 class ServerBench {
 public:
   ServerBench(const LoadOptions &options, double warmUp, const ServerCase &given)
-      : options(options), warmUp(warmUp), given(given), endpoint(options.url), key(options.key()),
-        connection(endpoint, key) {}
+      : options(options), warmUp(warmUp), given(given), endpoint(options.endpoint()), connection(endpoint) {}
 
   ServerResult run() {
     result.url = options.url;
@@ -89,7 +88,7 @@ private:
       if (half == 2)
         before = now.since(before);
     };
-    LoadResult loaded = runLoad(endpoint, key, given.requests, given.check, load);
+    LoadResult loaded = runLoad(endpoint, given.requests, given.check, load);
     const double rate = loaded.rows / (loaded.seconds - loaded.clientCpu / result.cores);
     result.server.add(before);
     result.load.add(std::move(loaded));
@@ -148,7 +147,6 @@ private:
   const double warmUp;
   const ServerCase &given;
   const Endpoint endpoint;
-  const std::string key;
   HttpConnection connection;
   ServerResult result;
   std::vector<double> resident;

@@ -47,9 +47,8 @@ namespace {
 
 class Client {
 public:
-  Client(const Endpoint &endpoint, const std::string &key, const std::vector<LoadRequest> &requests,
-         const CheckAnswer &check, size_t first)
-      : connection(endpoint, key), requests(requests), check(check), next(first) {}
+  Client(const Endpoint &endpoint, const std::vector<LoadRequest> &requests, const CheckAnswer &check, size_t first)
+      : connection(endpoint), requests(requests), check(check), next(first) {}
 
   void run(Clock::time_point from, Clock::time_point until) {
     std::optional<double> cpuBefore;
@@ -104,8 +103,8 @@ private:
 
 } // namespace
 
-LoadResult runLoad(const Endpoint &endpoint, const std::string &key, const std::vector<LoadRequest> &requests,
-                   const CheckAnswer &check, const LoadTurn &turn) {
+LoadResult runLoad(const Endpoint &endpoint, const std::vector<LoadRequest> &requests, const CheckAnswer &check,
+                   const LoadTurn &turn) {
   const auto duration = [](double seconds) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   };
@@ -113,7 +112,7 @@ LoadResult runLoad(const Endpoint &endpoint, const std::string &key, const std::
   std::vector<std::unique_ptr<Client>> clients;
   std::vector<std::thread> threads;
   for (size_t i = 0; i < turn.clients; ++i)
-    clients.push_back(std::make_unique<Client>(endpoint, key, requests, check, i * requests.size() / turn.clients));
+    clients.push_back(std::make_unique<Client>(endpoint, requests, check, i * requests.size() / turn.clients));
   for (const std::unique_ptr<Client> &client : clients)
     threads.emplace_back([&client, from, until] { client->run(from, until); });
   for (int half = 0; half <= 2; ++half) {

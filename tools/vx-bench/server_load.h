@@ -2,7 +2,7 @@
 #ifndef VX_BENCH_SERVER_LOAD_H
 #define VX_BENCH_SERVER_LOAD_H
 
-#include "http_client.h"
+#include "server_client.h"
 
 #include <functional>
 #include <map>
@@ -42,8 +42,8 @@ struct LoadResult {
 };
 
 // Client i begins with another request than the others, and takes them in turn.
-LoadResult runLoad(const Endpoint &endpoint, const std::string &key, const std::vector<LoadRequest> &requests,
-                   const CheckAnswer &check, const LoadTurn &turn);
+LoadResult runLoad(const Endpoint &endpoint, const std::vector<LoadRequest> &requests, const CheckAnswer &check,
+                   const LoadTurn &turn);
 
 } // namespace vx::tools
 

@@ -70,7 +70,7 @@ private:
   void check(boost::system::error_code error, const char *what) const {
     if (error == beast::error::timeout)
       throw ConnectionError(fmt::format("no answer of '{}' in {} ms", url.authority, options.time.count()));
-    if (error == http::error::end_of_stream || error == asio::error::eof)
+    if (error == http::error::end_of_stream || error == http::error::partial_message || error == asio::error::eof)
       throw ConnectionError("the server has closed the connection");
     if (error)
       throw ConnectionError(fmt::format("{} '{}': {}", what, url.authority, error.message()));
@@ -118,7 +118,7 @@ private:
     if (error == http::error::body_limit)
       throw ConnectionError(fmt::format("expected an answer of {} bytes at the most, got more", options.mostBytes));
     if (error.category() == http::make_error_code(http::error::bad_version).category() &&
-        error != http::error::end_of_stream)
+        error != http::error::end_of_stream && error != http::error::partial_message)
       throw ConnectionError(fmt::format("expected an answer of HTTP/1.1, got what is none: {}", error.message()));
     check(error, "the connection broke to");
     ClientAnswer answer;

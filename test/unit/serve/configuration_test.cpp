@@ -189,10 +189,11 @@ TEST_F(ConfigurationTest, flagsAndVariables) {
 TEST_F(ConfigurationTest, otherVariables) {
   std::set<std::string> found;
   const std::filesystem::path root(VX_SOURCE_FOLDER);
-  for (const char *part : {"runtime/lib", "tools", "base/lib", "compiler/lib", "frontends/lib"})
+  for (const char *part : {"runtime/lib", "tools", "base/lib", "compiler/lib", "frontends/lib", "python/vx"})
     for (const auto &entry : std::filesystem::recursive_directory_iterator(root / part)) {
       const std::string extension = entry.path().extension().string();
-      if ((extension != ".cpp" && extension != ".h") || entry.path().string().find("/lib/serve/") != std::string::npos)
+      if ((extension != ".cpp" && extension != ".h" && extension != ".py") ||
+          entry.path().string().find("/lib/serve/") != std::string::npos)
         continue;
       const std::string text = contents(entry.path().string());
       for (size_t quote = 0; (quote = text.find("\"VX_", quote)) != std::string::npos;) {
