@@ -125,7 +125,7 @@ class LoRA:
             raise ValueError(f"LoRA: alpha: expected a number above 0, got {alpha!r}")
         self.targets, self.rank, self.alpha, self.seed = targets, rank, float(alpha), int(seed)
 
-    def add(self, model):
+    def add(self, model: bytes) -> tuple:
         """The bytes of an ONNX model with adapters, and the names of their parameters."""
         import numpy
         random = numpy.random.default_rng(self.seed)
