@@ -149,7 +149,8 @@ class TorchModel(Model):
             if not self._trained:
                 raise ValueError("fit: expected a model that trains: give train=True to vx.from_torch")
             self._source = self._training_file
-            options = {"train": self._trained, **options}
+            if options.get("lora") is None: # whose adapters are all that is trained
+                options = {"train": self._trained, **options}
         return super()._compile(options)
 
     def state_dict(self) -> dict:
@@ -164,7 +165,12 @@ class TorchModel(Model):
             if name in weights:
                 places[value.data_ptr(), value.shape] = name
         state = {}
+        lora = self._options.get("lora")
         for name, value in self._torch_state.items():
+            if f"{name}.lora_B" in weights: # with the adapters' sum
+                both = weights[f"{name}.lora_B"] @ weights[f"{name}.lora_A"]
+                state[name] = (value + lora.alpha / lora.rank * both).to(value.dtype)
+                continue
             own = name if name in weights else places.get((value.data_ptr(), value.shape)) # tied weights have one name in the file
             state[name] = value.clone() if own is None else weights[own].to(value.dtype)
         return state
@@ -177,7 +183,7 @@ def from_torch(module, example, dynamic: dict | None = None, train: bool = False
     these arguments. `dynamic`: sizes that each call binds, as {"x": {0: "batch"}}; None: none or, with `train`, the first size of each input is "batch".
 
     `train` True keeps dropouts, batch norms and the names of parameters, so that the model can be trained: by `fit(loss=...)`, or with `loss` among the options. All parameters are trained whose
-    requires_grad is True. Parts of a training module whose `training` is False stay as in inference. `state_dict()` of the model gives trained weights back to the module.
+    requires_grad is True, or with `lora=vx.LoRA(...)` its adapters alone; `state_dict()` then has the sums. Parts of a training module whose `training` is False stay as in inference. `state_dict()` of the model gives trained weights back to the module.
     False makes a model for inference, in which constants are folded.
 
     `options`: those of vx.Model. The module is as before when this returns.

@@ -5,8 +5,9 @@
     model.fit(x, y, epochs=5)
 
 A module describes the graph: its forward runs once when it is compiled, on tensors without values. Nodes are those of the C++ builder (vx/builder.hpp) for the same model, and so are the
-kernels. First values of parameters are PyTorch's, by the seed of the model."""
+kernels. First values of parameters are PyTorch's, by the seed of the model. Functions are in vx.nn and in vx.nn.functional."""
 from . import _nn_functions, _nn_layers
+from . import _nn_functions as functional
 from ._nn_functions import *
 from ._nn_graph import Init, Tensor
 from ._nn_layers import *

@@ -85,6 +85,7 @@ class Layers(package_test.Package):
                 self.assertLess(abs(values.std() / deviation - 1), 4 / values.size**0.5, (name, key))
                 if kind == "uniform":
                     self.assertTrue(0.9 * number < abs(values).max() <= number * 1.000001, (name, key))
+        self.assertIs(nn.functional.relu, nn.relu)
         first, again, other = (Mlp().compile({"image": ("batch", 64)}, seed=seed, **CPU).get_weights()["fc1.weight"] for seed in (1, 1, 2))
         self.assertTrue((first == again).all() and (first != other).any())
 

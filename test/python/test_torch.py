@@ -186,6 +186,26 @@ class FromTorch(unittest.TestCase):
         changed = {name for name in state if not torch.equal(state[name], before[name])}
         self.assertEqual(changed, set(before) - {"conv.weight", "norm2.running_mean", "norm2.running_var", "norm.num_batches_tracked", "norm2.num_batches_tracked"})
 
+    def test_adapters(self):
+        """A module of PyTorch with adapters: they alone are trained, and its own weights have the sums after load_state_dict."""
+        torch.manual_seed(4)
+        module, x = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 3)), torch.randn(64, 6)
+        y = (x[:, :3] * 3).argmax(1)
+        before = {name: value.clone() for name, value in module.state_dict().items()}
+        model = vx.from_torch(module, x[:2], train=True, loss="cross_entropy", optimizer=vx.AdamW(2e-2), lora=vx.LoRA("*.weight", rank=2, alpha=4), **CPU)
+        self.assertEqual(set(model.get_weights()), {f"{layer}.weight.lora_{part}" for layer in (0, 2) for part in "AB"})
+        self.assertLess(difference(only(model(x)), module(x).detach()), 1e-5)
+        history = model.fit(x, y, epochs=20, verbose=0).history
+        self.assertLess(history["loss"][-1], history["loss"][0] * 0.8)
+        module.load_state_dict(model.state_dict())
+        self.assertLess(difference(only(model.predict(x)), module(x).detach()), 1e-4)
+        changed = {name for name, value in module.state_dict().items() if not torch.equal(value, before[name])}
+        self.assertEqual(changed, {"0.weight", "2.weight"})
+        with tempfile.TemporaryDirectory() as folder:
+            model.export(os.path.join(folder, "merged.onnx"))
+            session = onnxruntime.InferenceSession(os.path.join(folder, "merged.onnx"))
+            self.assertLess(difference(session.run(None, {session.get_inputs()[0].name: x.numpy()})[0], module(x).detach()), 1e-4)
+
     def test_tied_weights(self):
         class Tied(nn.Module):
             def __init__(self):
