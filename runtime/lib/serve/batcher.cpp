@@ -1,198 +1,122 @@
-#include "batcher.h"
+#include "vx/serve/batcher.hpp"
 
+#include "deadline_clock.h"
 #include "run_failure.h"
-
-#include <algorithm>
-#include <cmath>
+#include "served_model.h"
 
 namespace vx::serve {
+namespace {
 
-Batcher::Batcher(std::vector<std::unique_ptr<BatchRunner>> given, const BatchLimits &limits)
-    : runners(std::move(given)), limits(limits) {
-  start();
-}
-
-Batcher::Batcher(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits) : limits(limits) {
-  runners.push_back(std::move(runner));
-  start();
-}
-
-void Batcher::start() {
-  present = runners.size();
-  for (const std::unique_ptr<BatchRunner> &runner : runners)
-    threads.emplace_back([this, &runner = *runner] { work(runner); });
-}
-
-Batcher::~Batcher() { stop(); }
-
-void Batcher::submit(std::shared_ptr<BatchJob> job) {
-  std::lock_guard guard(lock);
-  if (isStopped)
-    throw ServiceError(ErrorCode::draining, "the model is being put down").after(1);
-  if (queue.size() >= limits.queue) {
-    const double batches = std::ceil(static_cast<double>(queue.size()) / static_cast<double>(limits.rows));
-    const double seconds =
-        std::clamp(std::ceil(batches * secondsOfBatch.value_or(0) / static_cast<double>(present)), 1.0, 60.0);
-    throw serviceError(ErrorCode::queue_full, "{} requests wait for this model, as many as may", queue.size())
-        .after(static_cast<uint32_t>(seconds));
-  }
-  // A runner is idle: there is nobody to wait for.
-  const bool isIdle = running < present && queue.empty();
-  job->came = Clock::now();
-  if (job->trace)
-    job->trace->wait(job->came);
-  queue.push_back({std::move(job), !isIdle});
-  changed.notify_all();
-}
-
-void Batcher::forget(const std::shared_ptr<BatchJob> &job) {
-  std::lock_guard guard(lock);
-  std::erase_if(queue, [&](const Waiting &entry) { return entry.job == job; });
-}
-
-void Batcher::setLimits(const BatchLimits &given) {
-  std::lock_guard guard(lock);
-  limits = given;
-  changed.notify_all();
-}
-
-size_t Batcher::waiting() const {
-  std::lock_guard guard(lock);
-  return queue.size();
-}
-
-void Batcher::stop() {
-  std::deque<Waiting> left;
-  {
-    std::lock_guard guard(lock);
-    isStopped = true;
-    left.swap(queue);
-    changed.notify_all();
-  }
-  for (const Waiting &entry : left)
-    entry.job->fail(ServiceError(ErrorCode::draining, "the model is being put down").after(1));
-  for (std::thread &thread : threads)
-    if (thread.joinable())
-      thread.join();
-}
-
-bool Batcher::isFull() const {
-  size_t rows = 0, tokens = 0;
-  for (const Waiting &entry : queue)
-    if (entry.job->key == queue.front().job->key) {
-      rows += entry.job->rows;
-      tokens += entry.job->tokens;
+BatchError batchError(const ServiceError &error) {
+  using Kind = BatchError::Kind;
+  const auto kindOf = [](ErrorCode code) {
+    switch (code) {
+    case ErrorCode::invalid_value:
+      return Kind::argument;
+    case ErrorCode::queue_full:
+      return Kind::queue_full;
+    case ErrorCode::deadline:
+      return Kind::deadline;
+    case ErrorCode::draining:
+      return Kind::stopped;
+    case ErrorCode::out_of_memory:
+      return Kind::out_of_memory;
+    case ErrorCode::device_lost:
+      return Kind::device_lost;
+    default:
+      return Kind::failed;
     }
-  return queue.front().job->key.empty() || rows >= limits.rows || tokens >= limits.tokens;
+  };
+  return {kindOf(error.code), error.what()};
 }
 
-Clock::time_point Batcher::windowEnd() const {
-  const Waiting &oldest = queue.front();
-  if (!oldest.waitsForOthers)
-    return oldest.job->came;
-  Clock::duration window = limits.timeout;
-  if (secondsOfBatch)
-    window =
-        std::min(window, std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*secondsOfBatch)));
-  return oldest.job->came + window;
-}
-
-std::vector<std::shared_ptr<BatchJob>> Batcher::takeBatch() {
-  std::vector<std::shared_ptr<BatchJob>> batch;
-  size_t rows = 0, tokens = 0;
-  for (auto entry = queue.begin(); entry != queue.end();) {
-    const BatchJob &job = *entry->job;
-    const bool fits = batch.empty() || (!job.key.empty() && job.key == batch.front()->key &&
-                                        rows + job.rows <= limits.rows && tokens + job.tokens <= limits.tokens);
-    if (!fits) {
-      // Those behind one that no longer fits wait as well, so that no request is overtaken by others of its kind.
-      if (!batch.front()->key.empty() && job.key == batch.front()->key)
-        break;
-      ++entry;
-      continue;
-    }
-    rows += job.rows;
-    tokens += job.tokens;
-    batch.push_back(std::move(entry->job));
-    entry = queue.erase(entry);
-  }
-  return batch;
-}
-
-bool Batcher::leave() {
-  std::lock_guard guard(lock);
-  if (present < 2 || isStopped)
-    return false;
-  --present;
-  return true;
-}
-
-void Batcher::takeBack(std::vector<std::shared_ptr<BatchJob>> &jobs) {
-  std::lock_guard guard(lock);
-  for (auto job = jobs.rbegin(); job != jobs.rend(); ++job)
-    if (!(*job)->isDone())
-      queue.push_front({*job, /*waitsForOthers=*/false});
-  changed.notify_all();
-}
-
-bool Batcher::runBatch(BatchRunner &runner, std::span<const std::shared_ptr<BatchJob>> jobs) {
-  ServiceError error(ErrorCode::internal, "the batch has left a request out");
+template <typename Function>
+decltype(auto) asBatchError(const Function &function) {
   try {
-    runner.run(jobs);
-  } catch (...) {
-    error = currentFailure();
-    if (error.code == ErrorCode::device_lost && leave())
-      return false;
-    // One of them is wrong, or all are too many: each answers for itself.
-    if (jobs.size() > 1 && (error.code == ErrorCode::invalid_value || error.code == ErrorCode::out_of_memory)) {
-      for (size_t i = 0; i < jobs.size(); ++i)
-        if (!jobs[i]->isDone() && !runBatch(runner, jobs.subspan(i, 1)))
-          return false;
-      return true;
-    }
+    return function();
+  } catch (const ServiceError &error) {
+    throw batchError(error);
   }
-  for (const std::shared_ptr<BatchJob> &job : jobs)
-    job->fail(error);
-  return true;
 }
 
-void Batcher::work(BatchRunner &runner) {
-  std::unique_lock guard(lock);
-  for (;;) {
-    changed.wait(guard, [this] { return isStopped || !queue.empty(); });
-    if (isStopped)
-      return;
-    if (const Clock::time_point until = windowEnd(); until > Clock::now() && !isFull()) {
-      changed.wait_until(guard, until);
-      continue;
-    }
-    std::vector<std::shared_ptr<BatchJob>> batch = takeBatch();
-    // Its client is gone, or its deadline is over.
-    std::erase_if(batch, [](const std::shared_ptr<BatchJob> &job) { return job->isDone(); });
-    if (batch.empty())
-      continue;
-    ++running;
-    guard.unlock();
-    const Clock::time_point began = Clock::now();
-    size_t rows = 0;
-    for (const std::shared_ptr<BatchJob> &job : batch)
-      rows += job->rows;
-    for (const std::shared_ptr<BatchJob> &job : batch) {
-      runner.waited(began - job->came);
-      if (job->trace)
-        job->trace->begin(began, rows, runner.device());
-    }
-    const bool isThere = runBatch(runner, batch);
-    if (!isThere)
-      takeBack(batch);
-    batch.clear();
-    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    guard.lock();
-    --running;
-    if (!isThere)
-      return;
-    secondsOfBatch = 0.8 * secondsOfBatch.value_or(seconds) + 0.2 * seconds;
-  }
+ModelSettings settingsOf(const BatcherOptions &options) {
+  for (const auto &[name, value] : {std::pair("queue", options.queue), std::pair("rows", options.rows)})
+    if (value == 0)
+      throw BatchError(BatchError::Kind::argument, fmt::format("'{}': expected 1 or more, got 0", name));
+  ModelSettings settings;
+  settings.name = "module";
+  settings.instance = options.instance;
+  settings.devices = options.devices;
+  settings.limits = {.queue = options.queue, .rows = options.rows, .timeout = options.wait};
+  settings.deterministic = options.deterministic;
+  settings.stateful = options.stateful;
+  return settings;
 }
+
+} // namespace
+
+struct Batcher::Implementation {
+  Implementation(const Module &module, const BatcherOptions &options)
+      : model(settingsOf(options), module, metrics, nullptr) {}
+  const ServedModel::ServedFunction &function(std::string_view name) const {
+    return asBatchError([&]() -> const ServedModel::ServedFunction & { return model.function(name); });
+  }
+
+  Metrics metrics;
+  DeadlineClock deadlines;
+  ServedModel model; // ends its calls before the clock goes
+};
+
+Batcher::Batcher(const Module &module, const BatcherOptions &options)
+    : implementation(asBatchError([&] { return std::make_unique<Implementation>(module, options); })) {}
+
+Batcher::~Batcher() = default;
+
+std::future<std::vector<Value>> Batcher::submit(std::vector<Value> inputs, std::string_view name, Deadline deadline) {
+  const ServedModel::ServedFunction &served = implementation->function(name);
+  const vx_function_info &function = *served.facts.function;
+  if (inputs.size() != function.input_count)
+    throw BatchError(BatchError::Kind::argument, fmt::format("'{}': expected {} inputs, got {}", function.name,
+                                                             function.input_count, inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i])
+      throw BatchError(BatchError::Kind::argument, fmt::format("'{}': expected a value for '{}', got none",
+                                                               function.name, function.inputs[i].name));
+  const auto promise = std::make_shared<std::promise<std::vector<Value>>>();
+  std::future<std::vector<Value>> result = promise->get_future();
+  const auto job = std::make_shared<TensorJob>(
+      std::move(inputs), [promise](std::vector<Value> outputs) { promise->set_value(std::move(outputs)); },
+      [promise](const ServiceError &error) { promise->set_exception(std::make_exception_ptr(batchError(error))); });
+  describeJob(*job, served.facts.rows);
+  job->deadline = deadline;
+  asBatchError([&] { served.batcher->submit(job); });
+  if (deadline != Deadline::max())
+    implementation->deadlines.watch(job, served.batcher);
+  return result;
+}
+
+std::vector<Value> Batcher::run(std::vector<Value> inputs, std::string_view function, Deadline deadline) {
+  return submit(std::move(inputs), function, deadline).get();
+}
+
+std::vector<std::string> Batcher::functions() const {
+  std::vector<std::string> names;
+  for (const ServedModel::ServedFunction &served : implementation->model.functions())
+    names.emplace_back(served.facts.function->name);
+  return names;
+}
+
+const std::vector<std::string> &Batcher::refusals() const { return implementation->model.refusals(); }
+
+bool Batcher::joins(std::string_view function) const { return implementation->function(function).facts.rows.canJoin; }
+
+size_t Batcher::waiting() const { return implementation->model.waiting(); }
+
+Batcher::Counts Batcher::counts() const {
+  const Metrics::Batches batches = implementation->metrics.batchesOf("module");
+  return {batches.count, batches.rows};
+}
+
+std::string Batcher::device() const { return implementation->model.device(); }
 
 } // namespace vx::serve

@@ -13,7 +13,7 @@ DeadlineClock::~DeadlineClock() {
   thread.join();
 }
 
-void DeadlineClock::watch(const std::shared_ptr<BatchJob> &job, const std::shared_ptr<Batcher> &batcher) {
+void DeadlineClock::watch(const std::shared_ptr<BatchJob> &job, const std::shared_ptr<BatchQueue> &batcher) {
   std::lock_guard guard(lock);
   // Most jobs are over long before: what is left of them goes now and then.
   if (++sinceSweep > entries.size() / 2 + 256) {

@@ -2,7 +2,7 @@
 #ifndef VX_SERVE_DEADLINE_CLOCK_H
 #define VX_SERVE_DEADLINE_CLOCK_H
 
-#include "batcher.h"
+#include "batch_queue.h"
 
 #include <map>
 
@@ -13,12 +13,12 @@ public:
   DeadlineClock();
   ~DeadlineClock();
   // At the job's deadline `batcher` forgets it, and it fails with ErrorCode::deadline where it is not over.
-  void watch(const std::shared_ptr<BatchJob> &job, const std::shared_ptr<Batcher> &batcher);
+  void watch(const std::shared_ptr<BatchJob> &job, const std::shared_ptr<BatchQueue> &batcher);
 
 private:
   struct Entry {
     std::weak_ptr<BatchJob> job;
-    std::weak_ptr<Batcher> batcher;
+    std::weak_ptr<BatchQueue> batcher;
   };
   void work();
 

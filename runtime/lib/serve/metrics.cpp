@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace vx::serve {
 namespace {
@@ -26,6 +27,8 @@ void Histogram::add(double value) {
   ++counts[static_cast<size_t>(std::lower_bound(bounds.begin(), bounds.end(), value) - bounds.begin())];
   sum += value;
 }
+
+uint64_t Histogram::count() const { return std::accumulate(counts.begin(), counts.end(), uint64_t(0)); }
 
 void Histogram::write(std::string &text, std::string_view name, std::string_view labels) const {
   const std::string_view inner = labels.substr(1, labels.size() - 2);
@@ -77,6 +80,14 @@ void Metrics::countBatch(std::string_view model, std::string_view device, size_t
   entry.batchTokens.add(static_cast<double>(tokens));
   entry.batchSeconds.add(secondsOf(took));
   busySeconds.emplace(device, 0).first->second += secondsOf(took);
+}
+
+Metrics::Batches Metrics::batchesOf(std::string_view model) const {
+  std::lock_guard guard(lock);
+  const auto place = models.find(model);
+  if (place == models.end())
+    return {};
+  return {place->second.batchRows.count(), static_cast<uint64_t>(place->second.batchRows.total())};
 }
 
 void Metrics::countWait(std::string_view model, std::chrono::nanoseconds time) {

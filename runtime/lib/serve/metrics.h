@@ -21,6 +21,8 @@ public:
       : bounds(bounds.begin(), bounds.end()), counts(bounds.size() + 1) {}
   void add(double value);
   void write(std::string &text, std::string_view name, std::string_view labels) const;
+  uint64_t count() const;
+  double total() const { return sum; }
 
 private:
   std::vector<double> bounds;
@@ -39,6 +41,12 @@ public:
   // How long a request was in the queue before it ran.
   void countWait(std::string_view model, std::chrono::nanoseconds time);
   void countEmbeddings(std::string_view model, size_t texts, size_t tokens);
+
+  // Batches of a model, and the rows of them all.
+  struct Batches {
+    uint64_t count = 0, rows = 0;
+  };
+  Batches batchesOf(std::string_view model) const;
 
   // Of one moment, which whoever asks knows.
   struct Gauge {

@@ -63,14 +63,14 @@ ServedModel::ServedModel(const ModelSettings &given, const Module &moduleOf, Met
     for (const auto &device : devices)
       runners.push_back(std::make_unique<TensorRunner>(*device, facts, settings.deterministic ? limits.rows : 0,
                                                        metrics, settings.name));
-    served.push_back({std::move(facts), std::make_shared<Batcher>(std::move(runners), limits)});
+    served.push_back({std::move(facts), std::make_shared<BatchQueue>(std::move(runners), limits)});
   }
   if (embedder()) {
     std::vector<std::unique_ptr<BatchRunner>> runners;
     for (const auto &device : devices)
       runners.push_back(
           std::make_unique<EmbedRunner>(*device, settings.limits.tokens, fixedRows, metrics, settings.name));
-    embedding = std::make_shared<Batcher>(std::move(runners), settings.limits);
+    embedding = std::make_shared<BatchQueue>(std::move(runners), settings.limits);
   }
 }
 

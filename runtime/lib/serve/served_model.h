@@ -27,7 +27,7 @@ class ServedModel final {
 public:
   struct ServedFunction {
     FunctionFacts facts;
-    std::shared_ptr<Batcher> batcher; // one queue, from which each device takes a batch when it is idle
+    std::shared_ptr<BatchQueue> batcher; // one queue, from which each device takes a batch when it is idle
   };
 
   // Opens its devices. Throws vx::Error, Error and ServiceError for devices or settings that cannot be used. `warn` is
@@ -52,7 +52,7 @@ public:
 
   // Null where the model is none of embeddings.
   std::shared_ptr<Embedder> embedder() const { return serving().embedder(); }
-  const std::shared_ptr<Batcher> &embedBatcher() const { return embedding; }
+  const std::shared_ptr<BatchQueue> &embedBatcher() const { return embedding; }
 
   // Those that it has, also those that are lost; one at the least.
   const std::vector<std::unique_ptr<ModelDevice>> &places() const { return devices; }
@@ -90,7 +90,7 @@ private:
   BatchLimits batchLimits;
   std::vector<ServedFunction> served;
   std::vector<std::string> refused;
-  std::shared_ptr<Batcher> embedding;
+  std::shared_ptr<BatchQueue> embedding;
 };
 
 } // namespace vx::serve

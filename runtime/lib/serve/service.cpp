@@ -420,7 +420,7 @@ void Service::replyFailure(HttpExchange &exchange, const std::string &model, con
 }
 
 void Service::submit(const RouteRequest &request, const std::shared_ptr<BatchJob> &job,
-                     const std::shared_ptr<Batcher> &batcher) {
+                     const std::shared_ptr<BatchQueue> &batcher) {
   job->deadline = deadlineOf(request.http());
   if (request.notes().trace && request.notes().trace->isSampled)
     job->trace = request.notes().trace;

@@ -108,7 +108,7 @@ private:
   // Answers a request whose run has failed. What went on inside of the server is for the log.
   void replyFailure(HttpExchange &exchange, const std::string &model, const ServiceError &error);
   void submit(const RouteRequest &request, const std::shared_ptr<BatchJob> &job,
-              const std::shared_ptr<Batcher> &batcher);
+              const std::shared_ptr<BatchQueue> &batcher);
 
   // The functions of the routes. scripts/http-reference makes a page of these comments and of the table of routes.
   //

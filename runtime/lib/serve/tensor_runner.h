@@ -2,7 +2,7 @@
 #ifndef VX_SERVE_TENSOR_RUNNER_H
 #define VX_SERVE_TENSOR_RUNNER_H
 
-#include "batcher.h"
+#include "batch_queue.h"
 #include "metrics.h"
 #include "module_facts.h"
 #include "row_counts.h"

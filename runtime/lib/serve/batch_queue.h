@@ -1,6 +1,6 @@
 // Requests that wait for a model, and the batches that they become.
-#ifndef VX_SERVE_BATCHER_H
-#define VX_SERVE_BATCHER_H
+#ifndef VX_SERVE_BATCH_QUEUE_H
+#define VX_SERVE_BATCH_QUEUE_H
 
 #include "service_error.h"
 #include "trace.h"
@@ -21,8 +21,7 @@ namespace vx::serve {
 
 using Clock = std::chrono::steady_clock;
 
-// One request's part of a batch. It ends once: with its result, or with the first failure; what comes later goes
-// nowhere.
+// One request's part of a batch. It ends once: with its result, or with the first failure. Later ends have no effect.
 class BatchJob {
 public:
   virtual ~BatchJob() = default;
@@ -35,7 +34,7 @@ public:
   Clock::time_point came;              // into the queue
   std::shared_ptr<RequestTrace> trace; // null: none
 
-  // True for the first one who ends it.
+  // True for the first call.
   bool claim() {
     const bool isFirst = !isOver.exchange(true);
     if (isFirst && trace)
@@ -59,7 +58,7 @@ private:
 class BatchRunner {
 public:
   virtual ~BatchRunner() = default;
-  // Ends each job, in any way. What it throws ends all that are left; where one of several may be the cause, each is
+  // Ends each job, in any way. An exception ends all that are left; where one of several may be the cause, each is
   // run again by itself.
   virtual void run(std::span<const std::shared_ptr<BatchJob>> jobs) = 0;
   // Called before a job runs, with its time in the queue.
@@ -78,16 +77,16 @@ struct BatchLimits {
 };
 
 // The queue of one model on its devices. Thread-safe.
-class Batcher {
+class BatchQueue {
 public:
   // One runner or more, each with a thread: whichever is idle takes the next batch. A runner that throws
   // ErrorCode::device_lost leaves if another one is left, which runs its jobs.
-  Batcher(std::vector<std::unique_ptr<BatchRunner>> runners, const BatchLimits &limits);
-  Batcher(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits);
-  // Ends what waits as `stop` does.
-  ~Batcher();
-  Batcher(const Batcher &) = delete;
-  Batcher &operator=(const Batcher &) = delete;
+  BatchQueue(std::vector<std::unique_ptr<BatchRunner>> runners, const BatchLimits &limits);
+  BatchQueue(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits);
+  // Ends the jobs that wait as `stop` does.
+  ~BatchQueue();
+  BatchQueue(const BatchQueue &) = delete;
+  BatchQueue &operator=(const BatchQueue &) = delete;
 
   // Throws ErrorCode::queue_full, with when to come again, and ErrorCode::draining after `stop`.
   void submit(std::shared_ptr<BatchJob> job);
@@ -95,7 +94,7 @@ public:
   void forget(const std::shared_ptr<BatchJob> &job);
   void setLimits(const BatchLimits &limits);
   size_t waiting() const;
-  // Fails what waits with ErrorCode::draining, and waits for the batch that is going on.
+  // Fails the jobs that wait with ErrorCode::draining, and waits for the batch that is going on.
   void stop();
 
 private:
