@@ -542,7 +542,9 @@ LogicalResult ProductEmitter::multiplyColumns(Range rows, Range columns, Range d
 LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value row, Value column,
                                            int64_t rowCount, int64_t vectors) {
   VectorType vector = vectorType(type.getElementType());
-  const bool isPaired = product.decodesAlone && product.subByte && !readsBlockOfB && vectors % 2 == 0;
+  // Two vectors of one tile are neighbours in memory.
+  const bool isPaired = product.decodesAlone && product.subByte && !readsBlockOfB && vectors % 2 == 0 &&
+                        product.tile % (2 * blocking.lanes) == 0;
   SmallVector<Value> sums, sumPlaces;
   for (int64_t r = 0; r < rowCount; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
