@@ -80,6 +80,16 @@ def nodes():
                    terms=channels * kernel[0] * kernel[1], **options)
     for size in ([10, 13], [11, 12]):
         yield Node(f"transposed convolution to {size}", "ConvTranspose", {"x": normal(2, 3, 5, 6), "w": normal(3, 2, 3, 3)}, terms=27, strides=[2, 2], output_shape=size)
+    # One element is infinite, and is so in the places alone that sum over it. The numbers are whole, so that sums are exact.
+    whole = lambda *shape: random.integers(1, 5, shape).astype(np.float32)
+    for kernel, stride, dilation, low, high, more in ((3, 2, 1, 0, 0, 0), (3, 2, 1, 1, 1, 1), (4, 2, 1, 1, 1, 0), (5, 3, 1, 4, 2, 0), (2, 3, 1, 0, 0, 2), (1, 4, 1, 0, 0, 3), (7, 4, 1, 5, 0, 0),
+                                                      (3, 2, 2, 1, 0, 0), (3, 2, 3, 0, 2, 1), (5, 3, 2, 2, 2, 0), (4, 4, 2, 1, 1, 0), (4, 6, 4, 0, 0, 0), (3, 4, 6, 2, 3, 2), (2, 2, 4, 0, 1, 0)):
+        infinite = whole(2, 4, 6)
+        infinite[1, 2, 3] = np.inf
+        yield Node(f"transposed convolution of {kernel} taps, stride {stride}, dilation {dilation}", "ConvTranspose", {"x": infinite, "w": whole(4, 3, kernel)}, constants=("w",),
+                   strides=[stride], dilations=[dilation], pads=[low, high], output_padding=[more], group=2)
+    yield Node("transposed convolution, other phases by dimension", "ConvTranspose", {"x": whole(1, 2, 4, 3, 5), "w": whole(2, 3, 3, 2, 4)}, constants=("w",), strides=[2, 3, 1],
+               dilations=[1, 1, 2], pads=[1, 0, 2, 0, 1, 2])
     for title, channels, filter, options in (
             ("plain", 3, (4, 3, 3, 2), {}), ("strided", 3, (4, 3, 3, 3), {"strides": [2, 3], "pads": [1, 0, 2, 1]}), ("grouped", 4, (6, 2, 2, 3), {"group": 2}),
             ("dilated", 3, (2, 3, 2, 3), {"dilations": [3, 2], "pads": [2, 1, 0, 1]}), ("stated", 3, (4, 3, 3, 2), {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER"})):

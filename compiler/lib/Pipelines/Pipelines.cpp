@@ -190,6 +190,9 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     UseChannelsLastPassOptions channelsLast;
     llvm::append_range(channelsLast.factors, layouts.channelsLastFactors);
     pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass(channelsLast));
+    SimplifyViewsPassOptions views;
+    views.chainsOnly = true;
+    pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass(views));
   }
   pm.addNestedPass<func::FuncOp>(createSplitWeightBlocksPass());
   if (layouts.packedWeights) {

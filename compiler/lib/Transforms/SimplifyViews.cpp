@@ -383,9 +383,10 @@ struct SimplifyViewsPass : impl::SimplifyViewsPassBase<SimplifyViewsPass> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<TurnGatherIntoSlice, TakeOperandOfConcat, ShortenChain, FoldTransposeIntoContract,
-                 HoistTransposeOverContract, SplitFreeDims, SinkTransposeBelowElementwise, SinkTransposeBelowScatter>(
-        &getContext());
+    patterns.add<ShortenChain>(&getContext());
+    if (!chainsOnly)
+      patterns.add<TurnGatherIntoSlice, TakeOperandOfConcat, FoldTransposeIntoContract, HoistTransposeOverContract,
+                   SplitFreeDims, SinkTransposeBelowElementwise, SinkTransposeBelowScatter>(&getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }

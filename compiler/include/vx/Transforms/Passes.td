@@ -163,8 +163,11 @@ def SimplifyViewsPass : Pass<"vx-simplify-views", "::mlir::func::FuncOp"> {
         %1 = vx.transpose %0, [0, 2, 1]
         %2 = vx.contract %q, %1 batch = [0] x [0] contracting = [2] x [1]     ->   %2 = vx.contract %q, %0 batch = [0] x [0] contracting = [2] x [2]
 
+    With `chains-only` the first of these alone, which changes no layout that a product has been given.
+
     Leaves alone values of unknown sizes. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
   }];
+  let options = [Option<"chainsOnly", "chains-only", "bool", /*default=*/"false", "Only shorten chains of views">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
