@@ -44,9 +44,7 @@ size_t ElementEvaluator::depthOf(Value value) const {
 }
 
 size_t ElementEvaluator::depthOf(const LaneIndex &index) const {
-  if (index.vector || index.stride != 0)
-    return scopes.size() - 1; // What a lane is, only the innermost scope knows.
-  return depthOf(index.base);
+  return depthOf(index.vector ? index.vector : index.base);
 }
 
 size_t ElementEvaluator::barrierDepth() const {
@@ -410,6 +408,8 @@ Value ElementEvaluator::evaluate(Value tensor, ArrayRef<LaneIndex> indices) {
   size_t depth = barrierDepth();
   for (const LaneIndex &index : indices)
     depth = std::max(depth, depthOf(index));
+  if (mask && !isInvariant)
+    depth = std::max(depth, depthOf(mask));
   if (generic && hasFaults(generic))
     depth = scopes.size() - 1; // Where nothing is read, nothing is wrong.
   auto results = emitAt(depth, [&]() -> SmallVector<Value> {

@@ -10,6 +10,7 @@
 #include "vx/Codegen/Common/Passes.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 
@@ -63,6 +64,35 @@ std::optional<unsigned> findColumn(Value tensor, ArrayRef<std::optional<unsigned
     }
     if (std::optional<unsigned> column = findColumn(input->get(), inputDims, rank, seen))
       return column;
+  }
+  return std::nullopt;
+}
+
+/// The dimensions of the result on which a reduction that feeds `tensor` depends, where it is read for each place of
+/// others, too. `dims` are the result's dimensions that those of `tensor` are.
+std::optional<llvm::SmallBitVector> findSharedReduction(Value tensor, ArrayRef<std::optional<unsigned>> dims,
+                                                        unsigned rank, SmallPtrSetImpl<Operation *> &seen) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op || !seen.insert(op).second)
+    return std::nullopt;
+  if (op.getNumReductionLoops() != 0) {
+    llvm::SmallBitVector kept(rank);
+    for (std::optional<unsigned> dim : dims)
+      if (dim)
+        kept.set(*dim);
+    return kept.all() ? std::nullopt : std::optional(kept);
+  }
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber()));
+  if (!outMap.isPermutation())
+    return std::nullopt;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    SmallVector<std::optional<unsigned>> inputDims;
+    for (AffineExpr expr : op.getMatchingIndexingMap(input).getResults()) {
+      auto place = outMap.getResultPosition(expr);
+      inputDims.push_back(place ? dims[*place] : std::nullopt);
+    }
+    if (std::optional<llvm::SmallBitVector> kept = findSharedReduction(input->get(), inputDims, rank, seen))
+      return kept;
   }
   return std::nullopt;
 }
@@ -181,8 +211,16 @@ private:
     SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, rank));
     SmallVector<std::optional<unsigned>> own(order.begin(), order.end());
     SmallPtrSet<Operation *, 8> seen;
+    // A reduction is computed in the loops over the dimensions on which it depends, around the loops over the others.
+    std::optional<llvm::SmallBitVector> kept = findSharedReduction(front.getSource(), own, rank, seen);
+    if (kept)
+      llvm::sort(order,
+                 [&](unsigned a, unsigned b) { return std::pair(!kept->test(a), a) < std::pair(!kept->test(b), b); });
+    seen.clear();
     // What is read as columns is taken by blocks of whole lines of the cache, each place of a block beside the next.
-    std::optional<unsigned> column = findColumn(front.getSource(), own, rank, seen);
+    std::optional<unsigned> column;
+    if (llvm::is_sorted(order))
+      column = findColumn(front.getSource(), own, rank, seen);
     if (column) {
       constexpr int64_t lineBits = 512;
       Value step = evaluator.constantIndex(lineBits / std::max(type.getElementTypeBitWidth(), 8u)).base;
@@ -200,7 +238,7 @@ private:
     return done;
   }
 
-  /// Loops over the dimensions `order`, which end with the last one.
+  /// Loops over the dimensions `order`. Vectors lie along the last dimension of the result.
   LogicalResult emitNest(ElementEvaluator &evaluator, ArrayRef<Result> results, const WorkgroupTile &tile,
                          ArrayRef<unsigned> order, SmallVectorImpl<LaneIndex> &indices, bool useLanes) {
     Result front = results.front();
@@ -209,7 +247,7 @@ private:
       return evaluator.store(results, indices);
     unsigned d = order.front();
     Value one = evaluator.constantIndex(1).base;
-    if (order.size() > 1 || !useLanes) {
+    if (d + 1 < indices.size() || !useLanes) {
       scf::ForOp loop = evaluator.enterLoop(loc, tile.lower[d], tile.upper[d], one);
       indices[d] = {loop.getInductionVar(), 0, {}};
       if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
@@ -224,7 +262,7 @@ private:
     Value mainEnd = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], rest);
     scf::ForOp main = evaluator.enterLoop(loc, tile.lower[d], mainEnd, step);
     indices[d] = {main.getInductionVar(), 1, {}};
-    if (failed(evaluator.store(results, indices)))
+    if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
       return failure();
     evaluator.leaveLoop();
     if (isMultipleOf(evaluator.sizeOf(front.getDest(), d), width) && isMultipleOf(tile.lower[d], width))
@@ -235,7 +273,7 @@ private:
     Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(width, builder.getI1Type()), left);
     evaluator.setMask(mask);
     indices[d] = {tail.getInductionVar(), 1, {}};
-    if (failed(evaluator.store(results, indices)))
+    if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
       return failure();
     evaluator.setMask({});
     evaluator.leaveLoop();

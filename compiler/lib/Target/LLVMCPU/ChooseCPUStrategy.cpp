@@ -241,6 +241,29 @@ SmallVector<int64_t> cutIntoTiles(const SymbolRanges &ranges, RankedTensorType t
   return tile;
 }
 
+/// As above, where rows along `axes` stay whole: something of a whole row is needed for each of its elements.
+SmallVector<int64_t> cutBesideRows(const SymbolRanges &ranges, RankedTensorType type, ArrayRef<int64_t> axes,
+                                   int64_t perElement) {
+  SmallVector<int64_t> tile(type.getRank(), 0);
+  int64_t budget = std::max<int64_t>(workgroupOperations / perElement, 1);
+  for (int64_t d : axes)
+    budget = std::max<int64_t>(budget / std::max<int64_t>(getPlannedSize(ranges, type, d), 1), 1);
+  for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+    if (llvm::is_contained(axes, d))
+      continue;
+    int64_t size = getPlannedSize(ranges, type, d);
+    if (size <= budget && !type.isDynamicDim(d)) {
+      budget /= std::max<int64_t>(size, 1);
+      continue;
+    }
+    // A multiple of the widest vector keeps full vectors full.
+    constexpr int64_t widest = 16;
+    tile[d] = d == type.getRank() - 1 ? llvm::alignTo(budget, widest) : budget;
+    budget = 1;
+  }
+  return tile;
+}
+
 /// One worker goes along the dimensions whose order counts.
 StrategyAttrInterface chooseUpdate(const SymbolRanges &ranges, UpdateOpInterface update) {
   RankedTensorType updates = update.getUpdates().getType();
@@ -338,6 +361,11 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
 
   int64_t elements = std::max<int64_t>(plannedElements(ranges, result, result.getRank()), 1);
   int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
+  if (auto rows = llvm::dyn_cast_or_null<RowsOpInterface>(anchor); rows && isCut && rows.keepsRows()) {
+    bool movesRows = llvm::any_of(body, [](Operation &op) { return llvm::isa<TransposeOp>(op); });
+    if (!movesRows && llvm::cast<RankedTensorType>(anchor->getResult(0).getType()).getShape() == result.getShape())
+      return LoopsAttr::get(context, cutBesideRows(ranges, result, rows.getRowAxes(), perElement), /*threads=*/1);
+  }
   return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result)),
                         /*threads=*/1);
 }
