@@ -184,6 +184,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   pm.addNestedPass<func::FuncOp>(
       createDecomposePass([&backend, spec](Operation *op) { return backend.decomposes(op, spec); }));
   pm.addNestedPass<func::FuncOp>(createWidenElementsPass());
+  pm.addNestedPass<func::FuncOp>(createSplitWindowsPass());
   pm.addPass(createCSEPass());
   LayoutPolicy layouts = backend.layouts(spec);
   if (layouts.channelsLast) {

@@ -136,6 +136,20 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def SplitWindowsPass : Pass<"vx-split-windows", "::mlir::func::FuncOp"> {
+  let summary = "Find the greatest elements of wide windows dimension by dimension";
+  let description = [{
+    The greatest or least element of a window of 16 elements or more, in several dimensions, is that of the greatest elements of its lines,
+    which neighbouring windows share:
+
+        %1 = vx.reduce_window max %0 window = [1, 1, 5, 5] ...     ->   %1 = vx.reduce_window max %0 window = [1, 1, 5, 1] ...
+                                                                        %2 = vx.reduce_window max %1 window = [1, 1, 1, 5] ...
+
+    Needs: nothing. Keeps: dynamic shapes. Numerics: none; a NaN of a window stays one.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def SplitConcatsPass : Pass<"vx-split-concats", "::mlir::func::FuncOp"> {
   let summary = "Concatenate very many pieces in stages";
   let description = [{

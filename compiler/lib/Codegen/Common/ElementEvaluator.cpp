@@ -311,6 +311,9 @@ Value ElementEvaluator::load(Location loc, Value memref, ArrayRef<LaneIndex> ind
       return vector::LoadOp::create(builder, loc, vectorType, flat, bases);
     return vector::MaskedLoadOp::create(builder, loc, vectorType, flat, bases, mask, zeros());
   }
+  if (!indices.back().vector && isNarrowStride(indices.back().stride) &&
+      llvm::all_of(indices.drop_back(), [](const LaneIndex &index) { return index.isInvariant(); }))
+    return loadStrided(loc, memref, bases, indices.back().stride);
   LaneIndex offset = indices.front();
   for (auto [d, index] : llvm::enumerate(indices))
     if (d != 0)
@@ -322,6 +325,53 @@ Value ElementEvaluator::load(Location loc, Value memref, ArrayRef<LaneIndex> ind
   SmallVector<Value> origin(indices.size(), constantIndex(0).base);
   return vector::GatherOp::create(builder, loc, vectorType, memref, origin, toVector(loc, materialize(loc, offset)),
                                   lanesMask, zeros());
+}
+
+bool ElementEvaluator::isNarrowStride(int64_t stride) const {
+  // As many loads as the stride, each with a shuffle, take less time than a gather of so many lanes.
+  constexpr int64_t leastLanes = 8, widest = 4;
+  return lanes >= leastLanes && (stride == -1 || (std::abs(stride) > 1 && std::abs(stride) <= widest));
+}
+
+/// Whole vectors that cover the elements, of which those are taken. No element beyond the first and the last is read.
+Value ElementEvaluator::loadStrided(Location loc, Value memref, SmallVector<Value> bases, int64_t stride) {
+  const int64_t step = std::abs(stride), span = step * (lanes - 1) + 1;
+  if (stride < 0)
+    bases.back() = addIndices(loc, {bases.back(), 0, {}}, constantIndex(1 - span)).base;
+  auto vectorType = VectorType::get(lanes, cast<MemRefType>(memref.getType()).getElementType());
+  auto placeOf = [&](int64_t lane) { return step * (stride < 0 ? lanes - 1 - lane : lane); };
+  Value all;
+  for (int64_t part = 0; part < step; ++part) {
+    const int64_t first = part + 1 == step ? span - lanes : part * lanes;
+    SmallVector<Value> at = bases;
+    at.back() = addIndices(loc, {bases.back(), 0, {}}, constantIndex(first)).base;
+    Value loaded;
+    if (mask) {
+      // Of each element its lane, where it has one.
+      SmallVector<int64_t> lanesOfElements;
+      SmallVector<bool> isTaken;
+      for (int64_t place = first; place < first + lanes; ++place) {
+        lanesOfElements.push_back(stride < 0 ? lanes - 1 - place / step : place / step);
+        isTaken.push_back(place % step == 0);
+      }
+      Value elements = vector::ShuffleOp::create(builder, loc, mask, mask, lanesOfElements);
+      Value taken = arith::ConstantOp::create(
+          builder, loc, DenseElementsAttr::get(cast<VectorType>(mask.getType()), ArrayRef<bool>(isTaken)));
+      Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+      loaded = vector::MaskedLoadOp::create(builder, loc, vectorType, memref, at,
+                                            arith::AndIOp::create(builder, loc, elements, taken), zeros);
+    } else {
+      loaded = vector::LoadOp::create(builder, loc, vectorType, memref, at);
+    }
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t place = placeOf(lane) - first;
+      const bool isHere = place >= 0 && place < lanes;
+      order.push_back(isHere ? lanes + place : lane);
+    }
+    all = vector::ShuffleOp::create(builder, loc, all ? all : loaded, loaded, order);
+  }
+  return all;
 }
 
 /// An element of a small constant is chosen by comparing the index with each place.
@@ -850,6 +900,11 @@ bool ElementEvaluator::evaluateOp(Body &body, Operation &op) {
   }
   if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex())
     return evaluateIndexOp(body, op);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    if (Value holds = compareAlongLanes(body, compare)) {
+      body.values[compare.getResult()] = {holds, {}};
+      return true;
+    }
   if (op.getNumRegions() != 0 || op.getNumResults() != 1)
     return op.emitOpError() << "is not known in the body of a kernel's op", false;
 
@@ -875,6 +930,42 @@ bool ElementEvaluator::evaluateOp(Body &body, Operation &op) {
   Operation *copy = builder.create(loc, op.getName().getIdentifier(), operands, types, op.getAttrs());
   body.values[op.getResult(0)] = {copy->getResult(0), {}};
   return true;
+}
+
+/// Compares an index that grows from lane to lane with one that is the same for all: the numbers of the lanes, of 32
+/// bits, with a scalar. Null for anything else.
+Value ElementEvaluator::compareAlongLanes(Body &body, arith::CmpIOp op) {
+  constexpr int64_t widestStride = 1 << 20, bound = 1 << 30;
+  if (!op.getLhs().getType().isIndex() || lanes == 1)
+    return {};
+  std::optional<LaneValue> lhs = lookup(body, op.getLhs()), rhs = lookup(body, op.getRhs());
+  if (!lhs || !rhs || !lhs->index || !rhs->index || lhs->index->vector || rhs->index->stride != 0 ||
+      rhs->index->vector || lhs->index->stride == 0 || std::abs(lhs->index->stride) > widestStride)
+    return {};
+  Location loc = op.getLoc();
+  auto compare = [&](arith::CmpIPredicate predicate, Value limit) -> Value {
+    Value distance = arith::SubIOp::create(builder, loc, limit, lhs->index->base);
+    distance = arith::MaxSIOp::create(builder, loc, distance, constantIndex(-bound).base);
+    distance = arith::MinSIOp::create(builder, loc, distance, constantIndex(bound).base);
+    distance = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), distance);
+    SmallVector<int32_t> offsets;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      offsets.push_back(static_cast<int32_t>(lane * lhs->index->stride));
+    auto type = VectorType::get(lanes, builder.getI32Type());
+    Value all = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(offsets)));
+    return arith::CmpIOp::create(builder, loc, predicate, all, toVector(loc, distance));
+  };
+  switch (op.getPredicate()) {
+  case arith::CmpIPredicate::eq:
+  case arith::CmpIPredicate::ne:
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::sle:
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::sge:
+    return compare(op.getPredicate(), rhs->index->base);
+  default:
+    return {};
+  }
 }
 
 bool ElementEvaluator::evaluateIndexOp(Body &body, Operation &op) {

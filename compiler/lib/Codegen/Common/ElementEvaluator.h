@@ -114,6 +114,8 @@ private:
 
   mlir::Value materialize(mlir::Location loc, const LaneIndex &index);
   mlir::Value load(mlir::Location loc, mlir::Value memref, llvm::ArrayRef<LaneIndex> indices);
+  bool isNarrowStride(int64_t stride) const;
+  mlir::Value loadStrided(mlir::Location loc, mlir::Value memref, llvm::SmallVector<mlir::Value> bases, int64_t stride);
   mlir::Value constantElement(mlir::arith::ConstantOp op, llvm::ArrayRef<LaneIndex> indices);
   mlir::Value anyLane(mlir::Location loc, mlir::Value condition);
   void storeElement(mlir::Location loc, mlir::Value value, mlir::Value memref, mlir::ValueRange indices,
@@ -131,6 +133,7 @@ private:
   bool evaluateBlock(Body &body, mlir::Block &block, llvm::SmallVectorImpl<mlir::Value> &yielded);
   bool evaluateIf(Body &body, mlir::scf::IfOp op);
   bool evaluateFor(Body &body, mlir::scf::ForOp op);
+  mlir::Value compareAlongLanes(Body &body, mlir::arith::CmpIOp op);
   bool evaluateIndexOp(Body &body, mlir::Operation &op);
   bool reportFaults(Body &body, mlir::Operation &op);
   std::optional<LaneValue> lookup(Body &body, mlir::Value value);
