@@ -44,6 +44,9 @@ size_t ElementEvaluator::depthOf(Value value) const {
 }
 
 size_t ElementEvaluator::depthOf(const LaneIndex &index) const {
+  // A vector that a source gives is known in the innermost scope alone.
+  if (!sources.empty() && !index.isInvariant())
+    return scopes.size() - 1;
   return depthOf(index.vector ? index.vector : index.base);
 }
 
