@@ -44,10 +44,12 @@ size_t ElementEvaluator::depthOf(Value value) const {
 }
 
 size_t ElementEvaluator::depthOf(const LaneIndex &index) const {
-  // A vector that a source gives is known in the innermost scope alone.
-  if (!sources.empty() && !index.isInvariant())
+  if (index.isInvariant())
+    return depthOf(index.base);
+  // Lanes beyond the last element are left out by the loop that they belong to, and by its mask.
+  if (!laneScope)
     return scopes.size() - 1;
-  return depthOf(index.vector ? index.vector : index.base);
+  return std::max(*laneScope, depthOf(index.vector ? index.vector : index.base));
 }
 
 size_t ElementEvaluator::barrierDepth() const {
@@ -465,9 +467,10 @@ Value ElementEvaluator::evaluate(Value tensor, ArrayRef<LaneIndex> indices) {
     depth = std::max(depth, depthOf(mask));
   if (generic && hasFaults(generic))
     depth = scopes.size() - 1; // Where nothing is read, nothing is wrong.
+  // What is the same for all lanes is computed whether or not a lane is left out.
+  const Value laneMask = isInvariant && !isGuarded ? Value() : mask;
   auto results = emitAt(depth, [&]() -> SmallVector<Value> {
-    // What is the same for all lanes is computed whether or not a lane is left out.
-    llvm::SaveAndRestore<Value> saved(mask, isInvariant && !isGuarded ? Value() : mask);
+    llvm::SaveAndRestore<Value> saved(mask, laneMask);
     if (generic)
       return evaluateGeneric(generic, indices, number);
     return {load(loc, toTensor.getBuffer(), indices)};

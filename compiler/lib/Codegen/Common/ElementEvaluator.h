@@ -61,6 +61,10 @@ public:
                              mlir::ValueRange inits = {});
   /// Ends the innermost loop with the values it carries, and moves the builder behind it.
   void leaveLoop(mlir::ValueRange yielded = {});
+  /// The loop that was entered last is the one over vectors: what differs from lane to lane is computed in it where no
+  /// loop inside of it changes anything, and not out of it. Without such a loop it is computed in the innermost one.
+  void beginLanes() { laneScope = scopes.size() - 1; }
+  void endLanes() { laneScope.reset(); }
   /// The same for a branch without results, whose block nothing is hoisted out of.
   mlir::scf::IfOp enterIf(mlir::Location loc, mlir::Value condition);
   void leaveIf();
@@ -155,6 +159,7 @@ private:
   /// The mask says which lanes may read at all, also what is the same for all of them.
   bool isGuarded = false;
   std::vector<Scope> scopes;
+  std::optional<size_t> laneScope;
   llvm::DenseMap<mlir::Value, Source> sources;
 };
 

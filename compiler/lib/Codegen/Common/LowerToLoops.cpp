@@ -262,8 +262,10 @@ private:
     Value mainEnd = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], rest);
     scf::ForOp main = evaluator.enterLoop(loc, tile.lower[d], mainEnd, step);
     indices[d] = {main.getInductionVar(), 1, {}};
+    evaluator.beginLanes();
     if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
       return failure();
+    evaluator.endLanes();
     evaluator.leaveLoop();
     if (isMultipleOf(evaluator.sizeOf(front.getDest(), d), width) && isMultipleOf(tile.lower[d], width))
       return success();
@@ -273,8 +275,10 @@ private:
     Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(width, builder.getI1Type()), left);
     evaluator.setMask(mask);
     indices[d] = {tail.getInductionVar(), 1, {}};
+    evaluator.beginLanes();
     if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
       return failure();
+    evaluator.endLanes();
     evaluator.setMask({});
     evaluator.leaveLoop();
     return success();
