@@ -145,3 +145,41 @@ vx.kernel @columns_to_rows "x" symbols [] workgroups <2> #vx.loops<tile = [48, 0
   %0 = vx.transpose %a, [2, 1, 0] {vx.anchor} : tensor<32x7x96xf32>
   vx.yield %0 : tensor<96x7x32xf32>
 }
+
+// -----
+
+// What all elements of a column need is computed in the loop over columns, around the loop over rows, and under the mask of the last vector.
+// CHECK-LABEL: func.func @softmax_of_columns
+// CHECK: scf.for %[[COLUMN:.+]] = %{{.+}} to %c32 step %c16
+// CHECK: scf.for {{.+}} iter_args
+// CHECK: arith.maximumf
+// CHECK: scf.for {{.+}} iter_args
+// CHECK: scf.for %[[ROW:[a-z0-9]+]] = %c0 to %c40 step %c1 {
+// CHECK-NOT: iter_args
+// CHECK: vector.store
+// CHECK: vector.constant_mask
+// CHECK-NOT: vector.load
+// CHECK: vector.maskedload
+// CHECK-NOT: vector.load
+// CHECK: vector.maskedstore
+vx.kernel @softmax_of_columns "softmax_of_columns" symbols [] workgroups <1> #vx.loops<tile = [0, 0]> {
+^bb0(%a: tensor<40x37xf32>):
+  %0 = vx.softmax %a axis = 0 {vx.anchor} : tensor<40x37xf32>
+  vx.yield %0 : tensor<40x37xf32>
+}
+
+// -----
+
+// Every second element comes from two vectors, of which the last ends with the last element.
+// CHECK-LABEL: func.func @every_second
+// CHECK: %[[FIRST:.+]] = vector.load %{{.+}}[%[[AT:.+]]]
+// CHECK: vector.shuffle %[[FIRST]], %[[FIRST]] [16, 18, 20, 22, 24, 26, 28, 30, 8, 9, 10, 11, 12, 13, 14, 15]
+// CHECK: %[[NEXT:.+]] = arith.addi %[[AT]], %c15
+// CHECK: %[[SECOND:.+]] = vector.load %{{.+}}[%[[NEXT]]]
+// CHECK: vector.shuffle %{{.+}}, %[[SECOND]] [0, 1, 2, 3, 4, 5, 6, 7, 17, 19, 21, 23, 25, 27, 29, 31]
+// CHECK-NOT: vector.gather
+vx.kernel @every_second "every_second" symbols [] workgroups <1> #vx.loops<tile = [0]> {
+^bb0(%a: tensor<63xf32>):
+  %0 = vx.slice %a starts [#vx.dim<0>] strides [2] {vx.anchor} : tensor<63xf32> -> tensor<32xf32>
+  vx.yield %0 : tensor<32xf32>
+}
