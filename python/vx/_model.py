@@ -1,8 +1,10 @@
 """A model from its file to results and training: an instance and a session in one object."""
+import contextlib as _contextlib
 import os as _os
 
 import vx as _vx
 
+from ._ahead import prepared
 from ._cache import Entry, default_folder
 from ._data import Batches, Columns, is_batches
 from ._fit import Fit, Sums, make_callbacks, run_batches
@@ -200,9 +202,16 @@ class Model:
         made, has_perplexity = make_metrics(metrics, self._training["metrics"], self._training["loss"])
         if is_batches(x, y):
             batches, what = x, "data"
-            return self._score(lambda: ((self._columns.arrange(_pair(batch)), batch_size) for batch in Batches(batches, what=what).epoch(1)), made, has_perplexity)
+            return self._score(lambda: self._parts(Batches(batches, what=what), batch_size), made, has_perplexity)
         tensors = self._columns.arrange(x, y, sample_weight)
         return self._score(lambda: [(tensors, batch_size)], made, has_perplexity)
+
+    def _parts(self, batches, batch_size, prefetch=None):
+        """(columns, rows of a call) of each batch, which a thread fetches ahead."""
+        depth = (0 if batches.is_iterator else 2) if prefetch is None else prefetch
+        with _contextlib.closing(prepared(batches.epoch(1), lambda batch: self._columns.arrange(_pair(batch)), depth)) as made:
+            for get in made:
+                yield get(), batch_size
 
     def _score(self, parts, metrics, has_perplexity):
         """The means over parts, each with all columns and the rows of a call."""
@@ -236,7 +245,7 @@ class Model:
         targets. Or x is an iterable of batches of these, such as a DataLoader: it is iterated once for each epoch, and has as many steps as batches. An iterator, which ends once,
         needs `steps_per_epoch`. Rows of arrays are drawn in a new order in each epoch; batches are not.
 
-        `prefetch`: how many batches of an iterable a thread fetches and converts while a step runs; 0: none. None: 2, or 0 for an iterator, since a generator may depend on the steps. A
+        `prefetch`: how many batches of an iterable, of the validation too, a thread fetches and converts while a step runs; 0: none. None: 2, or 0 for an iterator, since a generator may depend on the steps. A
         generator with `prefetch` runs on that thread and must not use the model. When fit ends early, the batches that were fetched are lost to an iterator.
 
         `batch_size`: rows of a step; 0: those of the module, or 32. `validation_data`: (x, y), a dict, or an iterable of batches, evaluated after each epoch. `validation_split`: the
@@ -286,7 +295,7 @@ class Model:
             validation_data = {name: validation[name] for name in validation}
         if extra and validation_data is None:
             raise ValueError(f"metrics: '{extra[0].name}' is computed over the validation: expected validation_data or validation_split, got none")
-        of_arrays, validate = self._validation(validation_data, columns is not None, batch_size, extra, has_perplexity)
+        of_arrays, validate = self._validation(validation_data, columns is not None, batch_size, extra, has_perplexity, prefetch)
         plan = {"epochs": epochs, "steps_per_epoch": batches.length if batches else self._steps(columns, batch_size, accumulate), "rows": None if batches else _rows(columns)}
         fit = self._going = Fit(self, self._session._own, make_callbacks(callbacks, verbose), validate, has_perplexity, plan)
         self._fits += 1
@@ -325,14 +334,14 @@ class Model:
         batch, rows = size if isinstance(size, int) else batch_size or 32, _rows(columns)
         return -(-(rows // batch if isinstance(size, int) else -(-rows // batch)) // accumulate)
 
-    def _validation(self, data, trains_arrays, batch_size, metrics, has_perplexity):
+    def _validation(self, data, trains_arrays, batch_size, metrics, has_perplexity, prefetch):
         """The arrays that Session.fit evaluates itself, or None; and a function that gives the other scores of the validation, or None. Errors in arrays are found here."""
         if data is None:
             return None, None
         if is_batches(data):
             if hasattr(data, "__next__"):
                 raise TypeError("validation_data: expected arrays, or an iterable that begins again for each epoch, got an iterator, which ends once")
-            return None, lambda: self._score(lambda: ((self._columns.arrange(_pair(batch)), 0) for batch in Batches(data, what="validation_data").epoch(1)), metrics, has_perplexity)
+            return None, lambda: self._score(lambda: self._parts(Batches(data, what="validation_data"), 0, prefetch), metrics, has_perplexity)
         tensors = self._columns.arrange(data)
         if not trains_arrays:
             return None, lambda: self._score(lambda: [(tensors, batch_size)], metrics, has_perplexity)

@@ -82,6 +82,32 @@ class Prefetch(package_test.Package):
         self.trainer().fit(iter(Counting(x, y)), verbose=0) # a generator may depend on the steps
         self.assertEqual({name for _, name in fetched}, {"MainThread"})
 
+    def test_validation_and_evaluation(self):
+        x, y = self.images[:96], self.labels[:96]
+        names = []
+
+        class Named(Loader):
+            def __iter__(self):
+                for batch in super().__iter__():
+                    names.append(threading.current_thread().name)
+                    yield batch
+
+        model = self.trainer()
+        want = model.evaluate(x, y, metrics=["top_3"])
+        for call, thread in ((lambda: model.evaluate(Named(x, y), metrics=["top_3"]), "vx prefetch"), (lambda: model.evaluate(iter(Named(x, y)), metrics=["top_3"]), "MainThread"),
+                             (lambda: model.fit(x, y, rate=0.0, validation_data=Named(x, y), metrics=["top_3"], verbose=0)[0]["validation"], "vx prefetch"),
+                             (lambda: model.fit(Loader(x, y), rate=0.0, validation_data=Named(x, y), metrics=["top_3"], prefetch=0, verbose=0)[0]["validation"], "MainThread")):
+            names.clear()
+            scores = call()
+            self.assertEqual((len(names), set(names), self.threads()), (3, {thread}, []))
+            for name, value in want.items():
+                self.assertAlmostEqual(scores[name], value, places=5)
+        far = y.copy()
+        far[40] = 12
+        with self.assertRaises(vx.Error):
+            model.evaluate(Named(x, far))
+        self.assertEqual(self.threads(), [])
+
     def test_steps_of_an_iterator(self):
         x, y = self.images[:64], self.labels[:64]
         taken = []
