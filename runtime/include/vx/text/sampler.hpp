@@ -1,0 +1,103 @@
+// Chooses the next token from a model's logits, and ends a text at stop strings.
+#ifndef VX_TEXT_SAMPLER_HPP
+#define VX_TEXT_SAMPLER_HPP
+
+#include "vx/text/tokenizer.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace vx::text {
+
+enum class SamplingOrder : uint8_t {
+  openai,   // as OpenAI, transformers and vLLM: the temperature comes first
+  llama_cpp // as llama.cpp: the temperature comes last, and penalties count the last tokens of prompt and answer
+};
+
+// Applied in this order: bias, penalties, mask, then temperature, top-k, top-p, min-p (openai), or top-k, top-p, min-p,
+// temperature (llama_cpp). Each default changes nothing.
+struct SamplingOptions {
+  std::vector<std::pair<int32_t, double>> logit_bias = {}; // added to the logits of tokens
+  // Of tokens in the prompt and the answer: a positive logit is divided by it, another one multiplied. Above 0.
+  double repetition_penalty = 1;
+  double presence_penalty = 0;  // subtracted from tokens of the answer
+  double frequency_penalty = 0; // subtracted for each time that a token is in the answer
+  size_t penalty_window = 64;   // llama_cpp: how many of the last tokens penalties look at; 0: all
+  double temperature = 1;       // 0: the most likely token; of several, the lowest number
+  uint64_t top_k = 0; // only the k most likely tokens, and with openai those equal to the last of them; 0: all
+  double top_p = 1;   // only the fewest most likely tokens with this probability in all; at least one
+  double min_p = 0;   // only tokens of at least this part of the largest probability
+  SamplingOrder order = SamplingOrder::openai;
+  uint64_t seed = 0;
+};
+
+struct TokenProbability {
+  int32_t token;
+  double probability;
+};
+
+// The tokens so far. `mask` has a bit per token, the lowest bit of the first word for token 0; a token whose bit is 0
+// is not chosen. Empty: all are allowed.
+struct SamplingContext {
+  std::span<const int32_t> prompt = {}, answer = {};
+  std::span<const uint32_t> mask = {};
+};
+
+// Thread-compatible: one at a time uses it.
+class Sampler {
+public:
+  // Throws Error::argument with the option's name, the expected and the given value.
+  explicit Sampler(SamplingOptions options);
+
+  // The tokens that may be chosen, by number, with probabilities whose sum is 1. Throws Error::argument for a logit
+  // that is NaN or positive infinity, for a token that has no logit, and where no token is allowed.
+  const std::vector<TokenProbability> &distribution(std::span<const float> logits, const SamplingContext &context);
+
+  // Draws a token. The random number depends on the seed and on the count of tokens in the answer only, so a request
+  // gets the same tokens whatever runs beside it.
+  int32_t sample(std::span<const float> logits, const SamplingContext &context);
+
+private:
+  struct Candidate {
+    double logit;
+    int32_t token;
+  };
+  void applyPenalties(const SamplingContext &context);
+  void keepTopK();
+  void keepTopP();
+  void keepMinP();
+  void applyTemperature();
+
+  SamplingOptions options;
+  std::vector<Candidate> candidates;
+  std::vector<TokenProbability> result;
+};
+
+// Passes text on up to the first stop string. Text that may be the beginning of a stop string is held back.
+// Thread-compatible.
+class StopStrings {
+public:
+  // Throws Error::argument for an empty string.
+  explicit StopStrings(std::vector<std::string> strings);
+  // The text that can be passed on. After a stop string: nothing.
+  std::string push(std::string_view text);
+  // The text that was held back, at the end of the stream.
+  std::string finish();
+  bool is_stopped() const { return found != none; }
+  // The number of the string that was found; of several that begin at one place, the first of the list.
+  size_t index() const { return found; }
+
+private:
+  static constexpr size_t none = SIZE_MAX;
+  std::vector<std::string> strings;
+  std::string held;
+  size_t found = none;
+};
+
+} // namespace vx::text
+
+#endif
