@@ -87,7 +87,7 @@ vx_install_library(vx_serve serve)
 install(DIRECTORY ${vx_source}/runtime/include/vx/serve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT serve-dev)
 vx_install_description(serve SUMMARY "Embeds texts by vx modules" REQUIRES runtime)
 
-vx_install_tools(tools vx vx-run vx-info vx-bench vx-train vx-embed)
+vx_install_tools(tools vx vx-run vx-info vx-bench vx-train vx-embed vx-llm)
 vx_install_tools(server vx-serve vx-models)
 install(FILES ${vx_source}/examples/serving/config.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/vx-server/examples COMPONENT server)
 # It names the program and its configuration by their paths, which are known when they are installed: /etc for /usr, else etc of the prefix.

@@ -1,6 +1,6 @@
 """Compares tokenizers of GGUF files with the vectors of llama.cpp, and with PyPI's `tokenizers`.
 
-    run_gguf_vocabularies.py --bin DIR --cache DIR [--strings 300] [--seed 1] [NAME...]
+    run_gguf_vocabularies.py --bin DIR --cache DIR [--strings 300] [--seed 1]
 
 The vectors are texts with the tokens that llama.cpp makes of them. Where the package cannot be downloaded it ends with 77.
 """
@@ -30,7 +30,6 @@ def main():
     parser.add_argument("--cache", type=pathlib.Path, required=True)
     parser.add_argument("--strings", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     try:
         folder = vocabularies.fetch("llama-cpp-python", options.cache)
@@ -41,8 +40,6 @@ def main():
     binary, failed, count = options.bin / "tokenizer_peer", 0, 0
     for path in sorted(folder.glob("ggml-vocab-*.gguf")):
         name = path.stem.removeprefix("ggml-vocab-")
-        if options.names and name not in options.names:
-            continue
         if name in REFUSED:
             result = subprocess.run([binary, path], capture_output=True, text=True)
             if result.returncode != 1 or REFUSED[name] not in result.stderr:

@@ -1,6 +1,6 @@
 """Compares chat templates with PyPI's `jinja2`, set up as transformers has it: equal bytes, and errors where it has errors.
 
-    run_templates.py --bin DIR [--cache DIR] [--made 3000] [--seed 1] [NAME...]
+    run_templates.py --bin DIR [--cache DIR] [--made 3000] [--seed 1]
 
 With --cache it renders the templates of models that come with llama.cpp, and ends with 77 where they cannot be downloaded. Without it, it renders
 expressions and statements that are made at random, and those of template_cases.py.
@@ -122,7 +122,6 @@ def main():
     parser.add_argument("--cache", type=pathlib.Path)
     parser.add_argument("--made", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     peer = Peer(options.bin / "template_peer")
     comparison = Comparison(peer)
@@ -137,8 +136,6 @@ def main():
             raise SystemExit(f"FAILED: expected at least 60 templates, got {len(templates)}")
         never = []
         for path in templates:
-            if options.names and path.stem not in options.names:
-                continue
             before = comparison.rendered
             for variables in template_cases.conversations():
                 comparison.compare(path.stem, path.read_text(encoding="utf-8"), variables)

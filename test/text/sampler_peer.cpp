@@ -1,10 +1,10 @@
 // Samples for a comparison, over pipes: sampler_peer < REQUESTS > ANSWERS.
 //
-// A request is 15 doubles: the order, the penalties for repetition, presence and frequency, the window, the
-// temperature, top-k, top-p, min-p, the seed, and the counts of biases, tokens of the prompt, tokens of the answer,
-// words of the mask and logits; then these as doubles, a bias as its token and its value. An answer is the count of
-// tokens that may be chosen and the token that was chosen, 4 bytes each, and per token its number in 4 bytes and its
-// probability in 8.
+// A request begins with 15 doubles. Ten are options: the order, the penalties for repetition, presence and frequency,
+// the window, the temperature, top-k, top-p, min-p and the seed. Five are counts: of biases, tokens of the prompt,
+// tokens of the answer, words of the mask and logits. Then come these as doubles, a bias as its token and its value. An
+// answer is the count of tokens that may be chosen and the token that was chosen, 4 bytes each, and per token its
+// number in 4 bytes and its probability in 8.
 #include "vx/text/sampler.hpp"
 
 #include <cstdio>
