@@ -174,6 +174,18 @@ class Tensor:
         raise TypeError("vx.nn: a tensor has no value while the model is built, so that no condition can depend on it: use nn.where")
 
     __hash__ = object.__hash__
+    __array_ufunc__ = None # so that an array of NumPy on the left leaves the operator to the tensor
+
+    def __len__(self):
+        if not self.ndim or not isinstance(self.shape[0], int):
+            raise TypeError(f"len: expected a first dimension whose size is known, got {self.shape}")
+        return self.shape[0]
+
+    def __iter__(self):
+        return (self[number] for number in range(len(self)))
+
+    def __abs__(self):
+        return node("Abs", self, layer="abs")
 
     def __add__(self, other):
         return binary("Add", self, other, "+")
@@ -259,7 +271,10 @@ class Tensor:
                     numbers = (constant([number], "i64") for number in (start, 2**63 - 1 if end is None else end, axis, step))
                     result = node("Slice", result, *numbers, layer="[]")
                 axis += 1
-            elif isinstance(one, int):
+            elif isinstance(one, int) and not isinstance(one, bool):
+                size = result.shape[axis]
+                if isinstance(size, int) and not -size <= one < size:
+                    raise IndexError(f"[]: expected a number of {-size} to {size - 1} for dimension {axis}, got {one}")
                 result = node("Gather", result, constant(one, "i64"), axis=axis, layer="[]")
             else:
                 raise IndexError(f"[]: expected whole numbers, slices, None or ..., got {type(one).__name__}: use nn.embedding for rows by their numbers")
@@ -270,6 +285,14 @@ class Tensor:
         if dtype not in ELEMENT_TYPES:
             raise ValueError(f"to: expected a type of {', '.join(ELEMENT_TYPES)}, got {dtype!r}")
         return node("Cast", self, to=ELEMENT_TYPES[dtype], layer="to")
+
+    def float(self):
+        """The elements as f32."""
+        return self.to("f32")
+
+    def long(self):
+        """The elements as i64."""
+        return self.to("i64")
 
     def reshape(self, *given):
         """The elements in another shape: numbers, names of sizes, and -1 at most once."""

@@ -43,7 +43,7 @@ class Parameter(Tensor):
 
     def _id(self, build):
         if id(self) not in build.values:
-            raise RuntimeError("vx.nn: expected a parameter of the model that is being built: it is an attribute of no module of it")
+            raise RuntimeError("vx.nn: expected a parameter of the model that is being built: it is an attribute of no module of it; lists of layers are nn.ModuleList")
         return build.values[id(self)]
 
     @property

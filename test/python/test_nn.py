@@ -120,6 +120,13 @@ class Layers(package_test.Package):
         np.testing.assert_array_equal(evaluate(lambda a: nn.one_hot(a, 3), np.array([0, 2, 5, -1])), [[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]])
         np.testing.assert_array_equal(evaluate(lambda a, i: nn.pick(a, i), x[0], np.array([3, 0, 1])), x[0][np.arange(3), [3, 0, 1]])
         np.testing.assert_allclose(evaluate(lambda a: nn.gradient((a ** 3).sum(), a), x), 3 * x * x, rtol=1e-5)
+        self.assertEqual(len(evaluate(lambda a: tuple(abs(row) * len(row) for row in a), x[0])), 3)
+        for number, row in enumerate(evaluate(lambda a: tuple(abs(row) * len(row) for row in a), x[0])):
+            np.testing.assert_array_equal(row, abs(x[0][number]) * 4)
+        np.testing.assert_array_equal(evaluate(lambda a: np.arange(4) - a, x[0]), np.arange(4, dtype=np.float32) - x[0])
+        self.assertEqual([one.dtype for one in evaluate(lambda a: (a.long(), a.long().float()), x[0])], [np.int64, np.float32])
+        with self.assertRaisesRegex(TypeError, "len: expected a first dimension whose size is known"):
+            Body(lambda a: list(a)).compile({"a": ("n", 3)}, **CPU)
         self.assertEqual(evaluate(lambda a: a + np.float32(2), x[0]).tolist(), (x[0] + 2).tolist())
 
     def test_sizes_that_a_call_binds(self):
@@ -281,10 +288,10 @@ class Layers(package_test.Package):
                 Body(lambda x, layer=layer: layer(x) if not isinstance(layer, (nn.LSTM, nn.MultiheadAttention)) else layer(x)[0], layer=layer).compile({"x": shape}, **CPU)
         for function, error, text in ((lambda x: x + x.to("i64"), TypeError, "expected operands of one element type, got f32 and i64: use .to"), (lambda x: x.to("i64") + 0.5, TypeError, "expected a whole number beside a tensor of i64, got 0.5"),
                                       (lambda x: x + "a", TypeError, "expected a tensor or a number, got str"), (lambda x: x.sum(2), IndexError, "sum: expected a dimension of -2 to 1, got 2"), (lambda x: x[0, 0, 0], IndexError, "expected 2 places at most, got 3"),
-                                      (lambda x: x[::-1], IndexError, "with a step of 1 or more"), (lambda x: x["a"], IndexError, "got str"), (lambda x: x if x else x, TypeError, "no condition can depend on it: use nn.where"), (lambda x: x.to("f8"), ValueError, "to: expected a type of"),
+                                      (lambda x: x[::-1], IndexError, "with a step of 1 or more"), (lambda x: x["a"], IndexError, "got str"), (lambda x: x[3], IndexError, r"\[\]: expected a number of -3 to 2 for dimension 0, got 3"), (lambda x: x[:, -5], IndexError, "-4 to 3 for dimension 1, got -5"), (lambda x: x[True], IndexError, "got bool"), (lambda x: x if x else x, TypeError, "no condition can depend on it: use nn.where"), (lambda x: x.to("f8"), ValueError, "to: expected a type of"),
                                       (lambda x: x.permute(0, 0), ValueError, "each of 2 dimensions once"), (lambda x: x.reshape(-1, -1), ValueError, "-1 once at most"), (lambda x: nn.cat([]), ValueError, "cat: expected one tensor or more"), (lambda x: nn.gelu(x, "fast"), ValueError, "expected none or tanh"),
                                       (lambda x: nn.where(x, x, x), TypeError, "expected a condition of bools, got f32"), (lambda x: 3, TypeError, "forward: expected a tensor, a tuple of them, or a dict, got int"), (lambda x: (x, 3), TypeError, "expected tensors as results, got int"),
-                                      (lambda x: nn.relu(nn.Linear(4, 4).weight), RuntimeError, "an attribute of no module"), (lambda x: nn.pad(x, (1,)), ValueError, "pad: expected two numbers"), (lambda x: nn.split(x, 0, 1), ValueError, "split: expected a size of 1 or more")):
+                                      (lambda x: nn.relu(nn.Linear(4, 4).weight), RuntimeError, "an attribute of no module of it; lists of layers are nn.ModuleList"), (lambda x: nn.pad(x, (1,)), ValueError, "pad: expected two numbers"), (lambda x: nn.split(x, 0, 1), ValueError, "split: expected a size of 1 or more")):
             with self.assertRaisesRegex(error, text):
                 Body(function).compile({"x": (3, 4)}, **CPU)
         kept = []
