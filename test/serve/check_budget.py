@@ -149,7 +149,7 @@ def check_budget(bench):
         bench.check("models were loaded and unloaded meanwhile", len(lines(server, "unloaded")) > 10, len(lines(server, "unloaded")))
         bench.check("the budget holds at all times", MODEL < most[0] <= budget, (most[0], budget))
         after = metric(server, "process_resident_memory_bytes")
-        bench.check("so does the resident memory, but for a model that is being loaded", most[1] - before < 3 * MODEL and after - before < MODEL, ((most[1] - before) / MODEL, (after - before) / MODEL))
+        bench.check("so does the resident memory, but for a model that is being loaded", most[1] - before < 3.5 * MODEL and after - before < 1.5 * MODEL, ((most[1] - before) / MODEL, (after - before) / MODEL))
         # A budget that shrinks.
         write_config(bench, "budget.toml", f"[vx.server.limits]\nmemory_budget = {int(1.2 * MODEL)}\n", lazy)
         bench.check("models beyond a smaller budget are unloaded", server.comes_about(lambda: len(loaded(server)) == 1 and metric(server, "vx_models_memory_bytes") <= 1.2 * MODEL), loaded(server))

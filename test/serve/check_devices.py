@@ -169,10 +169,12 @@ def check_several_devices(bench, library):
         bench.check_equal("an admin takes the device back", 200, server.ask("POST", "/api/v1/models/digits/load", headers=admin)[0])
         bench.check_equal("both serve again", [("cpu:0", "ready"), ("vulkan:0", "ready")], taken_by(server, "digits")[1])
     # Several instances on one device share the weights.
-    with Losing(bench, library, "--devices=cpu,cpu,cpu", name="thrice") as server:
+    with Losing(bench, library, "--devices=cpu,cpu,cpu", "--call-memory=300MiB", name="thrice") as server:
         server.wait_until_ready()
         bench.check_equal("three instances on one device", [("cpu:0", "ready")] * 3, taken_by(server, "digits")[1])
         answers = server.ask_many(requests * 3)
+        text = server.ask("GET", "/metrics", headers=admin)[2].decode()
+        bench.check("they share the memory of calls", f'vx_call_memory_limit_bytes{{model="digits"}} {100 << 20}\n' in text, [line for line in text.splitlines() if "call_memory" in line])
         bench.check("three instances answer", all(is_same(a, w) for a, w in zip(answers, want * 3)))
     with Losing(bench, library, "--devices=all", name="all-devices") as server:
         server.wait_until_ready()

@@ -66,6 +66,7 @@ def check_repository(bench):
         load = lambda body, headers=admin, name="two", verb="load": server.ask("POST", f"/v2/repository/models/{name}/{verb}", body, headers)
         for what, answer, status, text in (
             ("an admin's key is asked for", load(None, user), 403, "role 'admin'"),
+            ("an admin's key is asked for to unload", load(None, user, name="one", verb="unload"), 403, "role 'admin'"),
             ("a model that is not there", load(None, name="three"), 404, "three"),
             ("a model that cannot be loaded", load(None, name="broken"), 500, "broken.vxm"),
             ("a model that is refused", load(None, name="refused"), 404, "is no module"),
