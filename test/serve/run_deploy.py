@@ -81,6 +81,8 @@ def documents(tree):
     """(file, document) of all YAML, and the files that cannot be read."""
     found, problems = [], []
     for path in tree.files():
+        if path in ("deploy/haproxy.cfg", "deploy/nginx.conf"):
+            continue  # run_proxies.py
         if not path.endswith((".yaml", ".json")):
             problems.append(f"{path}: expected a name that ends with .yaml or .json")
             continue
