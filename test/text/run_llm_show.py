@@ -16,14 +16,14 @@ import numpy as np
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
 
 
-def write(path, architecture="llama", context=8192, template=TEMPLATE, pre="gpt-2", keys=(), split=0):
+def write(path, architecture="llama", context=8192, template=TEMPLATE, pre="gpt-2", keys=(), split=0, heads=2):
     writer = gguf.GGUFWriter(None, architecture, split_max_tensors=split)
     writer.add_name("A small model")
     writer.add_block_count(6)
     writer.add_context_length(context)
     writer.add_embedding_length(64)
     writer.add_head_count(4)
-    writer.add_head_count_kv(2)
+    writer.add_head_count_kv(heads)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre(pre)
     writer.add_token_list(["a", "b", "ab", "<end>"])
@@ -87,6 +87,11 @@ def main():
         cache = describe(folder / "gemma.gguf")["cache"]
         # 5 of 6 layers keep a window; a key has 32 numbers, a value 8.
         check("windows", cache["bytes_per_token"] == 160 and cache["window"] == 512 and cache["bytes_at_4096"] == 160 * 4096 + 5 * 160 * 512, cache)
+        write(folder / "layers.gguf", "gemma3", heads=[1, 1, 1, 1, 1, 4], keys=[("add_sliding_window", 512)])
+        facts = describe(folder / "layers.gguf")
+        check("heads by layer", [facts["cache"]["bytes_per_token"], facts["cache"]["window_bytes_per_token"], facts["key_value_heads"]] == [4 * 64, 5 * 64, 4], facts["cache"])
+        write(folder / "tokens.gguf", template="{{ bos_token }}|{{ eos_token }}|{{ unk_token }}|{{ pad_token }}", keys=[("add_bos_token_id", 0), ("add_unk_token_id", 1), ("add_pad_token_id", 2)])
+        check("tokens of a template", describe(folder / "tokens.gguf")["template_example"] == "a|<end>|b|ab", describe(folder / "tokens.gguf")["template_example"])
         write(folder / "part.gguf", split=2)
         facts = describe(folder / "part-00001-of-00002.gguf")
         check("a split model", len(facts["files"]) == 2 and facts["parameters"] == 3 * 64 * 64 + 64, facts)

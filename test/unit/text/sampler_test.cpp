@@ -92,6 +92,10 @@ TEST(StopStrings, FirstPlaceWins) {
   StopStrings self({"aab"});
   EXPECT_EQ(pass(self, {"aa", "ab"}), (Pieces{"", "a", ""}));
   EXPECT_TRUE(self.is_stopped());
+  // The longest beginning of any of them is held back.
+  StopStrings several({"abc", "bq"});
+  EXPECT_EQ(pass(several, {"xab", "c"}), (Pieces{"x", "", ""}));
+  EXPECT_TRUE(several.is_stopped());
   StopStrings nothing({});
   EXPECT_EQ(pass(nothing, {"a"}), (Pieces{"a", ""}));
   EXPECT_THROW(StopStrings({"a", ""}), Error);
