@@ -82,7 +82,7 @@ def nodes():
         yield Node(f"transposed convolution to {size}", "ConvTranspose", {"x": normal(2, 3, 5, 6), "w": normal(3, 2, 3, 3)}, terms=27, strides=[2, 2], output_shape=size)
     # One element is infinite, and is so in the places alone that sum over it. The numbers are whole, so that sums are exact.
     whole = lambda *shape: random.integers(1, 5, shape).astype(np.float32)
-    for kernel, stride, dilation, low, high, more in ((3, 2, 1, 0, 0, 0), (3, 2, 1, 1, 1, 1), (4, 2, 1, 1, 1, 0), (5, 3, 1, 4, 2, 0), (2, 3, 1, 0, 0, 2), (1, 4, 1, 0, 0, 3), (7, 4, 1, 5, 0, 0),
+    for kernel, stride, dilation, low, high, more in ((3, 2, 1, 0, 0, 0), (3, 2, 1, 1, 1, 1), (4, 2, 1, 1, 1, 0), (5, 3, 1, 4, 2, 0), (5, 4, 1, 0, 1, 0), (7, 3, 1, 2, 0, 1), (2, 3, 1, 0, 0, 2), (1, 4, 1, 0, 0, 3), (7, 4, 1, 5, 0, 0),
                                                       (3, 2, 2, 1, 0, 0), (3, 2, 3, 0, 2, 1), (5, 3, 2, 2, 2, 0), (4, 4, 2, 1, 1, 0), (4, 6, 4, 0, 0, 0), (3, 4, 6, 2, 3, 2), (2, 2, 4, 0, 1, 0)):
         infinite = whole(2, 4, 6)
         infinite[1, 2, 3] = np.inf

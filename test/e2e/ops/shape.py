@@ -53,6 +53,11 @@ def cases():
             ("box", [5, 7, 3], [1, 2, 0], [1, 2, 1], [3, 2, 3]), ("mixed", [5, 7], [4, 1], [-2, 3], [3, 2]),
             ("one", [13], [12], [1], [1]), ("whole", [3, 5], [0, 0], [1, 1], [3, 5]), ("of_empty", [0, 4], [0, 3], [1, -1], [0, 4])):
         yield moved(f"slice_{name}", "f32", dims, f"vx.slice %x starts {dims_attr(*starts)} strides {strides} : {{x}} -> {{r}}", result)
+    # A vector and a part of one in each row, whose last element ends whole lines of the cache; the first of those that go back begins them.
+    for stride in (2, 3, 4, 5, -1, -2, -3, -4):
+        length = abs(stride) * 19 + 1
+        yield moved(f"slice_vectors_by_{stride}".replace("-", "minus_"), "f32", [16, length],
+                    f"vx.slice %x starts {dims_attr(0, length - 1 if stride < 0 else 0)} strides [1, {stride}] : {{x}} -> {{r}}", [16, 20])
     yield from concats()
     yield from pads()
     yield from made()
