@@ -90,11 +90,16 @@ def check_lazy(bench):
         answer = ask(server, "a", x, user | {"x-request-timeout-ms": "1"})
         bench.check("a deadline while it is loaded", answer[0] == 504 and answer[1]["x-vx-error-code"] == "deadline", answer)
         server.wait_for(lambda: states()["a"] == "ready")
-    with Server(bench, f"--config={config}", "--queue=3", name="lazy-queue") as server:
-        server.wait_until_ready()
-        answers = server.ask_many([("GET", "/v2/models/a")] * 64, 64)
-        codes = {answer[0] for answer in answers}
-        bench.check("those that are too many are told to come again", codes == {200, 429} and any("3 requests wait for model 'a' to be loaded" in answer[2]["error"] for answer in answers if answer[0] == 429), codes)
+    # On a busy machine the model may be there before the fourth request is: another server then.
+    for i in range(8):
+        with Server(bench, f"--config={config}", "--queue=1", name=f"lazy-queue{i}") as server:
+            server.wait_until_ready()
+            answers = server.ask_many([("GET", "/v2/models/a")] * 64, 64)
+            refused = [answer[2]["error"] for answer in answers if answer[0] == 429]
+            bench.check("those that are not refused are answered", {answer[0] for answer in answers} <= {200, 429}, {answer[0] for answer in answers})
+        if refused:
+            break
+    bench.check("those that are too many are told to come again", refused and all("1 requests wait for model 'a' to be loaded, as many as may" in text for text in refused), refused[:2])
     # One that cannot be loaded; and one that has to be compiled, which no request does.
     os.mkdir(bench.path("lazy-odd"))
     shutil.copy(f"{folder}/a.vxm", bench.path("lazy-odd/cut.vxm"))

@@ -25,17 +25,19 @@ std::vector<std::string_view> segmentsOf(std::string_view path) {
 
 bool isKservePath(std::string_view path) { return path == "/v2" || path.starts_with("/v2/"); }
 
-// The trace that a request continues, or a new one. Two parents are as good as none.
+// The trace that a request continues, or a new one for one in so many, else null. Two parents are as good as none.
 std::shared_ptr<RequestTrace> traceOf(const HttpRequest &head, uint64_t oneIn) {
   constexpr size_t mostState = 512;
   const std::string *given = head.header("traceparent");
   const std::optional<TraceParent> parent =
       given && head.headerCount("traceparent") == 1 ? parseTraceParent(*given) : std::nullopt;
+  if (!parent && !chooseForTrace(oneIn))
+    return nullptr;
   std::string state;
   for (const auto &[name, value] : head.headers)
     if (parent && name == "tracestate" && !value.empty())
       state += (state.empty() ? "" : ",") + value;
-  return std::make_shared<RequestTrace>(parent, state.size() <= mostState ? state : "", oneIn);
+  return std::make_shared<RequestTrace>(parent, state.size() <= mostState ? state : "");
 }
 
 // "localhost" of "localhost:8080", "::1" of "[::1]:8080".
@@ -196,7 +198,8 @@ void Service::admit(HttpRequest &head) {
   head.notes = std::make_shared<RequestNotes>();
   if (traces()) {
     head.notes->trace = traceOf(head, options()->traceOneIn);
-    head.notes->headers.emplace_back("traceparent", head.notes->trace->header());
+    if (head.notes->trace)
+      head.notes->headers.emplace_back("traceparent", head.notes->trace->header());
   }
   checkBrowser(head);
   std::vector<std::string> arguments;

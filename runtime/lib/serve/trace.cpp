@@ -30,13 +30,6 @@ uint64_t randomNumber() {
   return number;
 }
 
-// By the trace's own number, so that servers with one setting choose the same traces.
-bool isChosen(const std::string &trace, uint64_t oneIn) {
-  uint64_t number = 0;
-  std::from_chars(trace.data() + 16, trace.data() + 32, number, 16);
-  return number % oneIn == 0;
-}
-
 nlohmann::ordered_json attributesJson(const std::vector<Span::Attribute> &attributes) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto &[name, value] : attributes) {
@@ -72,10 +65,11 @@ std::optional<TraceParent> parseTraceParent(std::string_view header) {
 
 std::string makeSpanId() { return fmt::format("{:016x}", randomNumber()); }
 
-RequestTrace::RequestTrace(const std::optional<TraceParent> &given, std::string stateOf, uint64_t oneIn)
+bool chooseForTrace(uint64_t oneIn) { return randomNumber() % oneIn == 0; }
+
+RequestTrace::RequestTrace(const std::optional<TraceParent> &given, std::string stateOf)
     : trace(given ? given->trace : fmt::format("{:016x}{:016x}", randomNumber(), randomNumber())), span(makeSpanId()),
-      parent(given ? given->span : ""), state(given ? std::move(stateOf) : ""),
-      isSampled(given ? given->isSampled : isChosen(trace, oneIn)) {}
+      parent(given ? given->span : ""), state(given ? std::move(stateOf) : ""), isSampled(!given || given->isSampled) {}
 
 std::string RequestTrace::header() const { return fmt::format("00-{}-{}-{}", trace, span, isSampled ? "01" : "00"); }
 

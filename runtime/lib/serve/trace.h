@@ -22,7 +22,10 @@ struct TraceParent {
 // "00-TRACE-SPAN-FLAGS". Nothing if it breaks the format.
 std::optional<TraceParent> parseTraceParent(std::string_view header);
 
-// What is known of one request's way through the server. Thread-safe.
+// Whether a request without a parent is traced: at random, for one in so many.
+bool chooseForTrace(uint64_t oneIn);
+
+// The known facts of one request's way through the server. Thread-safe.
 class RequestTrace {
 public:
   using Moment = std::chrono::steady_clock::time_point;
@@ -33,9 +36,9 @@ public:
     std::string device;
   };
 
-  // Continues the trace of `parent`, or begins one, which is sampled for one in `oneIn` requests. `state` is the header
-  // tracestate, which is passed on to the collector.
-  RequestTrace(const std::optional<TraceParent> &parent, std::string state, uint64_t oneIn);
+  // Continues the trace of `parent`, or begins one, which is sampled. `state` is the header tracestate, which is passed
+  // on to the collector.
+  RequestTrace(const std::optional<TraceParent> &parent, std::string state);
 
   const std::string trace, span, parent, state;
   const bool isSampled;

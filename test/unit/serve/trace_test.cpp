@@ -41,26 +41,26 @@ TEST(TraceTest, wrongParents) {
 }
 
 TEST(TraceTest, requests) {
-  const RequestTrace child(TraceParent{traceId, spanId, true}, "vendor=1", 1000000);
+  const RequestTrace child(TraceParent{traceId, spanId, true}, "vendor=1");
   EXPECT_EQ(child.trace, traceId);
   EXPECT_EQ(child.parent, spanId);
   EXPECT_EQ(child.state, "vendor=1");
   EXPECT_EQ(child.header(), "00-" + traceId + "-" + child.span + "-01");
-  EXPECT_FALSE(RequestTrace(TraceParent{traceId, spanId, false}, "", 1).isSampled);
+  EXPECT_FALSE(RequestTrace(TraceParent{traceId, spanId, false}, "").isSampled);
   std::set<std::string> traces, spans;
   size_t sampled = 0;
   for (int i = 0; i < 2000; ++i) {
-    const RequestTrace own(std::nullopt, "of=nobody", 8);
+    const RequestTrace own(std::nullopt, "of=nobody");
     EXPECT_TRUE(parseTraceParent(own.header())) << own.header();
     EXPECT_TRUE(own.parent.empty() && own.state.empty());
     traces.insert(own.trace);
     spans.insert(own.span);
-    sampled += own.isSampled;
+    sampled += chooseForTrace(8);
+    EXPECT_TRUE(own.isSampled && chooseForTrace(1));
   }
   EXPECT_EQ(traces.size(), 2000u);
   EXPECT_EQ(spans.size(), 2000u);
   EXPECT_NEAR(static_cast<double>(sampled), 250, 80); // more than five standard deviations
-  EXPECT_TRUE(RequestTrace(std::nullopt, "", 1).isSampled);
 }
 
 TEST(TraceTest, document) {
