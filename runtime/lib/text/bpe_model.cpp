@@ -232,7 +232,7 @@ public:
       : Model(std::move(all.vocabulary)), kinds(std::move(all.kinds)), unknown(all.unknown) {
     using Kind = SentencePieces::Kind;
     if (all.fallsBackToBytes)
-      byteTokens = findByteTokens();
+      byteTokens = requireByteTokens();
     // Equal scores are one rank.
     std::vector<float> order = all.scores;
     std::sort(order.begin(), order.end(), std::greater<>());

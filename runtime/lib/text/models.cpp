@@ -72,6 +72,15 @@ std::vector<int32_t> Model::findByteTokens() const {
   return ids;
 }
 
+std::vector<int32_t> Model::requireByteTokens() const {
+  std::vector<int32_t> ids = findByteTokens();
+  if (const auto missing = std::ranges::find(ids, -1); missing != ids.end())
+    throw Error(Error::Kind::file,
+                "a vocabulary that falls back to bytes has tokens '<0x00>' to '<0xFF>', got none for byte " +
+                    std::to_string(missing - ids.begin()));
+  return ids;
+}
+
 namespace {
 
 class WordLevel : public Model {

@@ -76,6 +76,8 @@ protected:
   int32_t require(const std::string &token, const char *what) const;
   // Of "<0x00>" to "<0xFF>"; -1 where one is not there.
   std::vector<int32_t> findByteTokens() const;
+  // The same; throws Error::file where one is not there.
+  std::vector<int32_t> requireByteTokens() const;
 
 private:
   Vocabulary all;

@@ -149,7 +149,7 @@ public:
     viterbi.unknownScore = static_cast<float>(least - static_cast<float>(unknownPenalty));
     viterbi.unknown = all.unknown;
     if (all.fallsBackToBytes)
-      byteTokens = findByteTokens();
+      byteTokens = requireByteTokens();
   }
 
   void tokenize(std::string_view text, ModelMemory &memory, std::vector<WordToken> &tokens) const override {

@@ -156,6 +156,18 @@ TEST(GgufTokenizer, Refused) {
             "expected the key 'tokenizer.ggml.unknown_token_id', or a token of the kind 2, got none");
   EXPECT_EQ(errorOf(vocabularyFile("llama", {"<0x00>"}, {6}).addArray("tokenizer.ggml.scores", GgufKind::f32, one)),
             "the vocabulary has 1 tokens of bytes, expected 256 or none");
+  std::string damaged = llamaVocabulary().bytes();
+  damaged.replace(damaged.find("<0x41>"), 6, "<0x4z>");
+  vx::GgufFile file;
+  std::string error;
+  ASSERT_TRUE(vx::parseGguf(bytesOf(damaged), file, error)) << error;
+  try {
+    Tokenizer::from_gguf(file);
+    ADD_FAILURE();
+  } catch (const vx::text::Error &refused) {
+    EXPECT_STREQ(refused.what(),
+                 "a vocabulary that falls back to bytes has tokens '<0x00>' to '<0xFF>', got none for byte 65");
+  }
   EXPECT_EQ(errorOf(vocabularyFile("llama", {"a"}, {2})
                         .addArray("tokenizer.ggml.scores", GgufKind::f32, one)
                         .add<int32_t>("tokenizer.ggml.unknown_token_id", GgufKind::i32, -1)),
