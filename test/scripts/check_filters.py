@@ -48,8 +48,6 @@ CALLS = {
     "test/serve/run_platform.py": [[f"--only={NAME}"]],
     "test/serve/run_server.py": [["--losing-vulkan=none", f"--only={NAME}"]],
     "test/text/bench_tokenizers.py": [["--cache={folder}", NAME]],
-    "test/text/run_gguf_vocabularies.py": [["--cache={folder}", NAME]],
-    "test/text/run_templates.py": [["--cache={folder}", NAME]],
     "test/text/run_tokenizers.py": [["--cache={folder}", NAME], ["--cache={folder}", f"--package={NAME}"]],
 }
 
