@@ -80,7 +80,7 @@ def check_tools(bench):
     heavy = [name for name in names if re.search("llvm|mlir|clang|protobuf|compiler", name)]
     bench.check("vx-tools and what it depends on is without a compiler", not heavy and "libvx-runtime0" in names, names)
     tools = sorted(os.listdir(os.path.join(root.folder, "usr", "bin")))
-    bench.check("its tools", tools == ["vx", "vx-bench", "vx-embed", "vx-info", "vx-run", "vx-train"], tools)
+    bench.check("its tools", tools == ["vx", "vx-bench", "vx-embed", "vx-info", "vx-llm", "vx-run", "vx-train"], tools)
     for tool in tools:
         code, text = root.run(f"/usr/bin/{tool}", "--version")
         bench.check(f"{tool} starts", code == 0 and text.startswith("vx "), text)
