@@ -1,6 +1,7 @@
 // The requests that become a batch, and the fate of those that do not.
 #include "batch_queue.h"
 
+#include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,10 +27,12 @@ struct Job : BatchJob {
   void tellFailure(const ServiceError &error) override {
     failure = error.what();
     code = error.code;
+    isTold = true;
   }
   const int number;
   std::string failure;
   ErrorCode code = ErrorCode::internal;
+  std::atomic<bool> isTold = false; // a job is done before its failure is told
 };
 
 // Records the batches. A test closes it to let jobs wait.
@@ -449,7 +452,7 @@ TEST_F(SeveralDevicesTest, theJobsOfALostDeviceRunOnTheOther) {
   EXPECT_EQ(fifth->failure, "");
   devices[other].set(&Device::isLost, true);
   const auto sixth = submit(6), seventh = submit(7);
-  waitUntil([&] { return sixth->isDone() && seventh->isDone(); });
+  waitUntil([&] { return sixth->isTold && seventh->isTold; });
   EXPECT_EQ(sixth->code, ErrorCode::device_lost);
   EXPECT_EQ(seventh->code, ErrorCode::device_lost);
   // It comes back.
@@ -469,7 +472,7 @@ TEST_F(SeveralDevicesTest, bothAreLostAtOneTime) {
   for (Device &device : devices)
     device.set(&Device::isLost, true);
   open();
-  waitUntil([&] { return first->isDone() && second->isDone(); });
+  waitUntil([&] { return first->isTold && second->isTold; });
   EXPECT_EQ(first->code, ErrorCode::device_lost);
   EXPECT_EQ(second->code, ErrorCode::device_lost);
 }
