@@ -88,6 +88,8 @@ def nodes():
         infinite[1, 2, 3] = np.inf
         yield Node(f"transposed convolution of {kernel} taps, stride {stride}, dilation {dilation}", "ConvTranspose", {"x": infinite, "w": whole(4, 3, kernel)}, constants=("w",),
                    strides=[stride], dilations=[dilation], pads=[low, high], output_padding=[more], group=2)
+    yield Node("transposed convolution of one place, very wide stride and a dilation", "ConvTranspose", {"x": whole(1, 1, 1), "w": whole(1, 1, 2)}, constants=("w",), strides=[100003],
+               dilations=[2], fixed=("x",))
     yield Node("transposed convolution, other phases by dimension", "ConvTranspose", {"x": whole(1, 2, 4, 3, 5), "w": whole(2, 3, 3, 2, 4)}, constants=("w",), strides=[2, 3, 1],
                dilations=[1, 1, 2], pads=[1, 0, 2, 0, 1, 2])
     for title, channels, filter, options in (

@@ -139,8 +139,8 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
 def SplitWindowsPass : Pass<"vx-split-windows", "::mlir::func::FuncOp"> {
   let summary = "Find the greatest elements of wide windows dimension by dimension";
   let description = [{
-    The greatest or least element of a window of 16 elements or more, in several dimensions, is that of the greatest elements of its lines,
-    which neighbouring windows share:
+    A maximum or minimum over a window of 16 elements or more, in several dimensions, becomes one over each dimension in turn.
+    Neighbouring windows share the results of the first ones:
 
         %1 = vx.reduce_window max %0 window = [1, 1, 5, 5] ...     ->   %1 = vx.reduce_window max %0 window = [1, 1, 5, 1] ...
                                                                         %2 = vx.reduce_window max %1 window = [1, 1, 1, 5] ...

@@ -251,7 +251,9 @@ Value emitTransposedConv(GraphBuilder &g, Value input, Value filter, ArrayRef<Di
   size_t convs = 1;
   for (auto [d, stride] : llvm::enumerate(strides)) {
     std::optional<int64_t> kernel = getDim(g.typeOf(filter), d + 2).asConstant();
-    convs = kernel ? convs * listPhases(*kernel, stride, dilations[d]).size() : mostConvs + 1;
+    // With a dilation each remainder may have taps of its own.
+    const bool hasMany = dilations[d] > 1 && stride > static_cast<int64_t>(mostConvs);
+    convs = kernel && !hasMany ? convs * listPhases(*kernel, stride, dilations[d]).size() : mostConvs + 1;
     if (convs > mostConvs)
       break;
   }
