@@ -148,11 +148,12 @@ Value selected(Run &run, const Value &value, const Arguments &arguments, bool ha
       if (!test)
         run.fail("select: the test '" + toText(run, name) + "' is not supported");
     }
-    for (const Value &item : iterate(run, value)) {
+    visitItems(run, value, [&](const Value &item) {
       const Value tested = hasAttribute ? deepAttribute(run, item, attribute) : item;
       if ((test ? test(run, tested, rest) : isTrue(tested)) != rejects)
         kept.push_back(item);
-    }
+      return true;
+    });
   });
 }
 
@@ -165,10 +166,11 @@ Value mapFilter(Run &run, const Value &value, const Arguments &arguments) {
       const Value attribute = reader.get(SIZE_MAX - 1, "attribute");
       const Value *otherwise = reader.find(SIZE_MAX - 1, "default");
       reader.finish();
-      for (const Value &item : iterate(run, value)) {
+      visitItems(run, value, [&](const Value &item) {
         const Value part = deepAttribute(run, item, attribute);
         made.push_back(part.isUndefined() && otherwise ? *otherwise : part);
-      }
+        return true;
+      });
       return;
     }
     Arguments rest = arguments;
@@ -177,8 +179,10 @@ Value mapFilter(Run &run, const Value &value, const Arguments &arguments) {
     const Filter filter = name.isString() ? findFilter(name.text()) : nullptr;
     if (!filter)
       run.fail("map: the filter '" + toText(run, name) + "' is not supported");
-    for (const Value &item : iterate(run, value))
+    visitItems(run, value, [&](const Value &item) {
       made.push_back(filter(run, item, rest));
+      return true;
+    });
   });
 }
 
@@ -354,18 +358,22 @@ Value firstOrLast(Run &run, const Value &value, const Arguments &arguments, bool
   ArgumentReader(run, isFirst ? "first" : "last", arguments).finish();
   if (!isFirst && value.kind == Kind::list && value.list->form == List::Form::lazy)
     run.fail("last: a generator has no last element; make a list of it with the filter 'list'");
-  const std::vector<Value> items = iterate(run, value);
-  if (items.empty())
-    return run.undefined(isFirst ? "No first item, sequence was empty." : "No last item, sequence was empty.");
-  return isFirst ? items.front() : items.back();
+  Value found = run.undefined(isFirst ? "No first item, sequence was empty." : "No last item, sequence was empty.");
+  visitItems(run, value, [&](const Value &item) {
+    found = item;
+    return !isFirst;
+  });
+  return found;
 }
 
 Value reverseFilter(Run &run, const Value &value, const Arguments &arguments) {
   ArgumentReader(run, "reverse", arguments).finish();
+  // A generator is made a list; of all else there is an iterator.
+  const bool isGenerator = value.kind == Kind::list && value.list->form == List::Form::lazy;
   std::vector<Value> items = iterate(run, value);
   std::ranges::reverse(items);
   if (!value.isString())
-    return run.list(std::move(items), List::Form::lazy);
+    return run.list(std::move(items), isGenerator ? List::Form::list : List::Form::lazy);
   std::string text;
   for (const Value &item : items)
     text += *item.string;
@@ -379,17 +387,18 @@ Value uniqueFilter(Run &run, const Value &value, const Arguments &arguments) {
   reader.finish();
   return lazily(run, [&](std::vector<Value> &kept) {
     std::vector<Value> keys;
-    for (const Value &item : iterate(run, value)) {
+    visitItems(run, value, [&](const Value &item) {
       Value key = attribute.isNone() ? item : deepAttribute(run, item, attribute);
       key = isCased ? key : lowered(run, key);
       if (key.kind >= Kind::list &&
           (key.kind == Kind::dict || (key.kind == Kind::list && key.list->form == List::Form::list)))
         run.fail(std::string("unique: a value of '") + typeName(key) + "' has no hash");
-      if (std::ranges::any_of(keys, [&](const Value &other) { return isEqual(run, key, other); }))
-        continue;
-      keys.push_back(key);
-      kept.push_back(item);
-    }
+      if (std::ranges::none_of(keys, [&](const Value &other) { return isEqual(run, key, other); })) {
+        keys.push_back(key);
+        kept.push_back(item);
+      }
+      return true;
+    });
   });
 }
 
@@ -412,11 +421,12 @@ Value batchFilter(Run &run, const Value &value, const Arguments &arguments) {
     if (count < 1 || count > 1'000'000)
       run.fail("batch: expected a count of 1 to 1000000, got " + std::to_string(count));
     std::vector<Value> line;
-    for (const Value &item : iterate(run, value)) {
+    visitItems(run, value, [&](const Value &item) {
       line.push_back(item);
       if (line.size() == static_cast<size_t>(count))
         lines.push_back(run.list(std::exchange(line, {})));
-    }
+      return true;
+    });
     if (!line.empty()) {
       if (!fill.isNone())
         line.resize(static_cast<size_t>(count), fill);

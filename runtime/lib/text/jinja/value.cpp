@@ -314,10 +314,9 @@ bool contains(Run &run, const Value &container, const Value &item) {
     run.step(container.dict->items.size() / 8);
     return findKey(run, *container.dict, item) != nullptr;
   default:
-    for (const Value &one : iterate(run, container))
-      if (isEqual(run, one, item))
-        return true;
-    return false;
+    bool isFound = false;
+    visitItems(run, container, [&](const Value &one) { return !(isFound = isEqual(run, one, item)); });
+    return isFound;
   }
 }
 

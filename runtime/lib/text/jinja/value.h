@@ -212,6 +212,27 @@ Value readJson(Run &run, std::string_view json);
 
 // The elements that a loop over the value has; fails where it has none. A lazy list is used up.
 std::vector<Value> iterate(Run &run, const Value &value);
+// Calls `visit` for each item, until it returns false. What a generator fails with comes after its items, and those that
+// are not visited stay in it.
+template <typename Visit>
+void visitItems(Run &run, const Value &value, Visit visit) {
+  if (value.kind != Kind::list || value.list->form != List::Form::lazy) {
+    for (const Value &item : iterate(run, value))
+      if (!visit(item))
+        return;
+    return;
+  }
+  run.step();
+  List &generator = *value.list;
+  const std::vector<Value> items = std::exchange(generator.items, {});
+  for (size_t i = 0; i < items.size(); ++i)
+    if (!visit(items[i])) {
+      generator.items.assign(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
+      return;
+    }
+  if (!generator.error.empty())
+    throw Error(Error::Kind::argument, generator.error);
+}
 // Its length; fails where it has none.
 int64_t lengthOf(Run &run, const Value &value);
 
