@@ -24,3 +24,20 @@ func.func @c2(%sum: vector<2xi32>, %a: vector<8xi8>) {
   %0 = vxk.dot %sum, %a, %a : vector<2xi32>, vector<8xi8>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @scale
+func.func @scale(%x: vector<8xf32>, %n: vector<8xf32>) -> vector<8xf32> {
+  // CHECK: vxk.scale %{{.+}}, %{{.+}} : vector<8xf32>
+  %0 = vxk.scale %x, %n : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+func.func @scale_of_three(%x: vector<3xf32>) -> vector<3xf32> {
+  // expected-error @+1 {{'vxk.scale' op expects 4, 8 or 16 elements, got 3}}
+  %0 = vxk.scale %x, %x : vector<3xf32>
+  return %0 : vector<3xf32>
+}

@@ -54,6 +54,7 @@ def cases():
         for kind in ("max", "min"):
             yield reduce(f"{kind}_{dtype}", kind, dtype, [5, 37], [1], uniform(-50, 50))
             yield reduce(f"{kind}_special_{dtype}", kind, dtype, [3, 17], [1], special_floats())
+            yield reduce(f"{kind}_special_long_{dtype}", kind, dtype, [5, 311], [1], special_floats())
     for dtype in INTEGERS:
         for kind in ("sum", "prod", "max", "min", "and", "or"):
             yield reduce(f"{kind}_{dtype}", kind, dtype, [3, 11], [1], any_values(dtype))

@@ -1,8 +1,7 @@
-#include "BlockEmitter.h"
 #include "Common/DeclineStrategy.h"
 #include "Common/IndexFacts.h"
 #include "Common/WorkgroupTile.h"
-#include "ProductBlocking.h"
+#include "ProductEmitter.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
@@ -11,103 +10,11 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace vx {
 #define GEN_PASS_DEF_CPULOWERPRODUCTSPASS
 #include "vx/Codegen/CPU/Passes.h.inc"
-
-namespace {
-
-/// The loops of a blocked matrix product. A block of A is packed row by row, or column by column where its columns are
-/// what lies together in memory; this is where its prologue, its padding and the patches of a convolution are computed.
-/// Where there is nothing of these, its rows are read as they lie in memory. B is packed in columns of one vector each,
-/// or lies so in memory already. Sums are kept on the stack from one block of k to the next, and the epilogue is
-/// computed from there.
-///
-/// Of bytes, a step along k is four neighbours along the last k dimension, which lie together in the packed blocks. The
-/// last step of a run of that dimension may reach beyond it: there B has zeros, and A anything.
-class ProductEmitter : BlockEmitter {
-public:
-  ProductEmitter(func::FuncOp function, CPUProductAttr strategy, Product product, Blocking blocking)
-      : BlockEmitter(function.getContext(), product.op.getLoc()), strategy(strategy), product(product),
-        blocking(blocking), type(cast<RankedTensorType>(product.op.getResult(0).getType())) {}
-
-  LogicalResult run();
-
-private:
-  void findSizes();
-  LogicalResult emitBlock(Range rows, Range columns);
-  /// Adds the products of a range of k to the sums of a block.
-  LogicalResult addProducts(Range rows, Range columns, Range depth);
-  /// Calls `body` for the columns of each group in a range, or once for all where there are no groups.
-  LogicalResult forEachGroup(Range columns, function_ref<LogicalResult(Range)> body);
-  LogicalResult packRows(Range rows, Range columns, Range depth);
-  LogicalResult packColumnsOfA(Range rows, Range columns, Range depth);
-  LogicalResult packColumns(Range columns, Range depth);
-  /// The vector of B at the place `at`; of bytes the vectors of all neighbours of a step, interleaved.
-  Value evaluateColumns(SmallVectorImpl<LaneIndex> &at);
-  /// The vector of integers of 8 bits that bytes with two integers each hold.
-  Value unpackHalves(Value bytes);
-  /// The integers of 8 bits that are in the lower or the upper halves of bytes.
-  Value takeHalves(Value bytes, bool areUpper);
-  /// B of the integers in the lower or the upper halves of bytes, where each is one of `table`.
-  Value lookHalvesUp(Value table, Value bytes, bool areUpper);
-  /// B of each integer that half a byte may hold, in the order of their bits; null where no instruction looks floats
-  /// up.
-  Value makeTable();
-  /// The vector of B at the place `at`, of a packed B whose elements are `loaded`.
-  Value decode(Value loaded, ArrayRef<LaneIndex> at);
-  /// The vector of B at the place `at` and step `k`, of a packed B.
-  Value decodeColumns(SmallVectorImpl<LaneIndex> &at, Value k, Range columns);
-  LogicalResult multiplyBlock(Range rows, Range columns, Range depth);
-  LogicalResult multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors);
-  LogicalResult multiplyTile(Range rows, Range columns, Range depth, Value row, Value column, int64_t rowCount,
-                             int64_t vectors);
-  LogicalResult finish(Range rows, Range columns);
-
-  /// Calls `body` for each place of the k dimensions in a range, with the places of its loops in `at`. The innermost
-  /// dimension is a loop of its own, so that the others are found once for all of its places.
-  LogicalResult forEachDepth(Range depth, SmallVectorImpl<LaneIndex> &at, function_ref<LogicalResult(Value)> body);
-  /// Calls `body` for each run of places of the last of `dims` in `range`, which counts places of all of them, in
-  /// row-major order: the run's range, and where it begins. Sets the loops of the others in `at`.
-  /// `hasWholeRuns`: the range begins and ends with runs.
-  LogicalResult forEachRun(Range range, ArrayRef<unsigned> dims, bool hasWholeRuns, SmallVectorImpl<LaneIndex> &at,
-                           function_ref<LogicalResult(Range, Value)> body, MutableArrayRef<Value> carried = {});
-  /// Sets the loops `dims` of `places` to the place `flat` in row-major order.
-  void setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsigned> dims, LaneIndex flat);
-  Value accumulatorPlace(Range rows, Range columns, Value row, Value column, int64_t vector);
-  /// Where the step `k` of a column lies in a packed B, in elements of memory.
-  Value packedPlace(Value column, Value k);
-  /// Elements of a packed B that an element of memory holds.
-  int64_t perElement() const { return product.subByte ? 2 : 1; }
-  VectorType vectorType(Type element) { return VectorType::get(blocking.lanes, element); }
-  /// The lanes of two vectors, those of the first one first.
-  SmallVector<int64_t> joinedLanes() { return llvm::to_vector(llvm::seq<int64_t>(0, 2 * blocking.lanes)); }
-  /// The place of a step along k in a packed block or a packed tile whose steps have `elements` elements.
-  Value stepPlace(Value step, int64_t elements) { return times(step, elements * product.neighbours); }
-
-  CPUProductAttr strategy;
-  Product product;
-  Blocking blocking;
-  RankedTensorType type;
-  DenseMap<unsigned, Value> loopSizes;
-  Value destination, packedA, accumulators;
-  Value packedB;              // as memory has it, or null
-  Value blockOfB;             // on the stack, or null
-  bool readsBlockOfB = false; // the code that is emitted reads that block
-  Value outerRows;            // of A, before those of this iteration of the loops over `outer`
-  /// Elements of the last k dimension.
-  Value innerLength;
-  /// Steps of all k dimensions. `loopSizes` has the steps of the last one.
-  Value depthSize;
-  bool hasWholeColumns = false; // no vector reaches beyond a tile's columns
-  bool hasWholeRuns = false;    // blocks along k end with runs of the last k dimension
-  bool hasWholeRows = false;    // no vector of a column of A reaches beyond its last m dimension
-  SmallVector<LaneIndex> ivs;
-};
 
 void ProductEmitter::setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsigned> dims, LaneIndex flat) {
   if (dims.empty())
@@ -170,6 +77,10 @@ LogicalResult ProductEmitter::run() {
     packedB = flatten(product.packedB);
   if (blocking.plainStride > 0)
     packedA = flatten(product.plainA);
+  else if (blocking.isOneDepthBlock && !blocking.hasColumnsInA)
+    windowRows = matchWindowRows(product, blocking.packLanes);
+  if (windowRows)
+    windowInput = flatten(windowRows->buffer);
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < type.getRank(); ++d)
     sizes.push_back(loopSizes.lookup(d));
@@ -315,32 +226,65 @@ LogicalResult ProductEmitter::forEachDepth(Range depth, SmallVectorImpl<LaneInde
 LogicalResult ProductEmitter::packRows(Range rows, Range columns, Range depth) {
   // The innermost k dimension is a run of memory, and all before it (the places of a filter) are taken one by one: what
   // lies outside of the input is then outside for a whole run.
-  unsigned inner = product.k.back();
-  std::optional<int64_t> knownLength = getConstantIntValue(innerLength);
-  bool isWhole = knownLength && *knownLength % blocking.packLanes == 0;
   evaluator->setLanes(blocking.packLanes);
   LogicalResult done = forEach(rows.lower, rows.upper, 1, [&](Value row) {
     SmallVector<LaneIndex> at = ivs;
     setPlace(at, product.m, {row, 0, {}});
     at[product.n] = {columns.lower, 0, {}};
     Value firstPlace = stepPlace(minus(row, rows.lower), blocking.depthBlock);
+    if (windowRows)
+      return packWindows(at, firstPlace);
     return forEachRun(depth, product.k, hasWholeRuns, at, [&](Range range, Value origin) {
-      Value start = plus(firstPlace, stepPlace(minus(origin, depth.lower), 1));
-      Value lower = stepPlace(range.lower, 1), upper = stepPlace(range.upper, 1);
-      return forEach(lower, upper, blocking.packLanes, [&](Value k) -> LogicalResult {
-        at[inner] = {k, 1, {}};
-        evaluator->setMask(maskBelow(blocking.packLanes, k, innerLength, isWhole));
-        Value value = evaluator->evaluateInBody(product.op, product.a, at);
-        if (!value)
-          return failure();
-        evaluator->setMask({});
-        vector::StoreOp::create(builder, loc, evaluator->toVector(loc, value), packedA, plus(start, k));
-        return success();
-      });
+      return packRun(at, range, plus(firstPlace, stepPlace(minus(origin, depth.lower), 1)));
     });
   });
   evaluator->setLanes(blocking.lanes);
   return done;
+}
+
+LogicalResult ProductEmitter::packRun(SmallVectorImpl<LaneIndex> &at, Range run, Value start) {
+  std::optional<int64_t> knownLength = getConstantIntValue(innerLength);
+  bool isWhole = knownLength && *knownLength % blocking.packLanes == 0;
+  return forEach(stepPlace(run.lower, 1), stepPlace(run.upper, 1), blocking.packLanes, [&](Value k) -> LogicalResult {
+    at[product.k.back()] = {k, 1, {}};
+    evaluator->setMask(maskBelow(blocking.packLanes, k, innerLength, isWhole));
+    Value value = evaluator->evaluateInBody(product.op, product.a, at);
+    if (!value)
+      return failure();
+    evaluator->setMask({});
+    vector::StoreOp::create(builder, loc, evaluator->toVector(loc, value), packedA, plus(start, k));
+    return success();
+  });
+}
+
+LogicalResult ProductEmitter::packWindows(SmallVectorImpl<LaneIndex> &at, Value first) {
+  ArrayRef<unsigned> rows = ArrayRef<unsigned>(product.k).drop_back(2);
+  unsigned tap = product.k[rows.size()];
+  Value count = index(1), length = index(windowRows->getLength()), channels = index(windowRows->channels);
+  for (unsigned k : rows)
+    count = times(count, loopSizes.lookup(k));
+  return forEach(index(0), count, 1, [&](Value number) {
+    setPlace(at, rows, {number, 0, {}});
+    Value start = plus(first, times(number, length));
+    WindowRows::Row row = windowRows->getRow(builder, loc, *evaluator, at);
+    evaluator->enterIf(loc, row.isInside);
+    for (int64_t k = 0; k < windowRows->getLength(); k += blocking.packLanes) {
+      bool isWhole = k + blocking.packLanes <= windowRows->getLength();
+      evaluator->setMask(maskBelow(blocking.packLanes, index(k), length, isWhole));
+      Value value = evaluator->load(loc, windowInput, LaneIndex{plus(row.first, k), 1, {}});
+      evaluator->setMask({});
+      vector::StoreOp::create(builder, loc, value, packedA, plus(start, k));
+    }
+    evaluator->leaveIf();
+    Value all = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+    evaluator->enterIf(loc, arith::XOrIOp::create(builder, loc, row.isInside, all));
+    LogicalResult done = forEach(index(0), index(windowRows->taps), 1, [&](Value j) {
+      at[tap] = {j, 0, {}};
+      return packRun(at, {index(0), channels}, plus(start, times(j, channels)));
+    });
+    evaluator->leaveIf();
+    return done;
+  });
 }
 
 LogicalResult ProductEmitter::packColumnsOfA(Range rows, Range columns, Range depth) {
@@ -365,153 +309,6 @@ LogicalResult ProductEmitter::packColumnsOfA(Range rows, Range columns, Range de
       });
     });
   });
-}
-
-LogicalResult ProductEmitter::packColumns(Range columns, Range depth) {
-  // Whole groups of vectors, so that the last group is multiplied like the others.
-  Value groups =
-      builder.createOrFold<arith::CeilDivUIOp>(loc, minus(columns.upper, columns.lower), index(blocking.columns()));
-  Value end = plus(columns.lower, times(groups, blocking.columns()));
-  return forEach(columns.lower, end, blocking.lanes, [&](Value column) {
-    SmallVector<LaneIndex> at = ivs;
-    at[product.n] = {column, 1, {}};
-    Value mask = maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns && blocking.vectors == 1);
-    Value first = stepPlace(minus(column, columns.lower), blocking.depthBlock);
-    return forEachDepth(depth, at, [&](Value k) -> LogicalResult {
-      evaluator->setMask(mask);
-      Value value = product.packedB ? decodeColumns(at, k, columns) : evaluateColumns(at);
-      if (!value)
-        return failure();
-      evaluator->setMask({});
-      vector::StoreOp::create(builder, loc, value, blockOfB,
-                              plus(first, stepPlace(minus(k, depth.lower), blocking.lanes)));
-      return success();
-    });
-  });
-}
-
-Value ProductEmitter::evaluateColumns(SmallVectorImpl<LaneIndex> &at) {
-  auto evaluate = [&]() -> Value {
-    Value value = evaluator->evaluateInBody(product.op, product.b, at);
-    return value ? evaluator->toVector(loc, value) : Value();
-  };
-  if (product.neighbours == 1)
-    return evaluate();
-  unsigned inner = product.k.back();
-  LaneIndex step = at[inner];
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType(builder.getI8Type())));
-  Value last = minus(innerLength, index(1));
-  bool isWhole = isMultipleOf(innerLength, product.neighbours);
-  SmallVector<Value> parts;
-  for (int64_t neighbour = 0; neighbour < product.neighbours; ++neighbour) {
-    Value k = plus(stepPlace(step.base, 1), neighbour);
-    at[inner] = {isWhole ? k : arith::MinUIOp::create(builder, loc, k, last).getResult(), 0, {}};
-    Value value = evaluate();
-    if (!value)
-      return {};
-    if (!isWhole) {
-      Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, k, innerLength);
-      value = arith::SelectOp::create(builder, loc, isInside, value, zero);
-    }
-    parts.push_back(value);
-  }
-  at[inner] = step;
-  auto interleave = [&](Value even, Value odd) -> Value {
-    return vector::InterleaveOp::create(builder, loc, even, odd);
-  };
-  return interleave(interleave(parts[0], parts[2]), interleave(parts[1], parts[3]));
-}
-
-Value ProductEmitter::packedPlace(Value column, Value k) {
-  Value tile = index(product.tile);
-  Value panel = builder.createOrFold<arith::DivUIOp>(loc, column, tile);
-  Value within = builder.createOrFold<arith::RemUIOp>(loc, column, tile);
-  Value place = stepPlace(plus(plus(times(times(panel, depthSize), tile), within), times(k, tile)), 1);
-  return perElement() == 1 ? place : builder.createOrFold<arith::DivUIOp>(loc, place, index(perElement()));
-}
-
-Value ProductEmitter::unpackHalves(Value bytes) {
-  // Two integers, in the halves of a byte, go to the halves of 64 bits.
-  auto pairs = VectorType::get(blocking.lanes / 2, builder.getI64Type());
-  auto constant = [&](VectorType type, int64_t value) -> Value {
-    auto number = builder.getIntegerAttr(type.getElementType(), value);
-    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, number));
-  };
-  Value wide = arith::ExtUIOp::create(builder, loc, pairs, bytes);
-  wide = arith::OrIOp::create(builder, loc, wide, arith::ShLIOp::create(builder, loc, wide, constant(pairs, 28)));
-  VectorType words = vectorType(builder.getI32Type());
-  Value halves = vector::BitCastOp::create(builder, loc, words, wide);
-  if (product.subByte.isUnsigned()) {
-    halves = arith::AndIOp::create(builder, loc, halves, constant(words, 15));
-  } else {
-    Value above = constant(words, 28);
-    halves = arith::ShRSIOp::create(builder, loc, arith::ShLIOp::create(builder, loc, halves, above), above);
-  }
-  return arith::TruncIOp::create(builder, loc, vectorType(builder.getI8Type()), halves);
-}
-
-Value ProductEmitter::takeHalves(Value bytes, bool areUpper) {
-  VectorType words = vectorType(builder.getI32Type());
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(words, builder.getI32IntegerAttr(value)));
-  };
-  Value halves = arith::ExtUIOp::create(builder, loc, words, bytes);
-  if (!product.subByte.isUnsigned())
-    halves = arith::ShRSIOp::create(
-        builder, loc, arith::ShLIOp::create(builder, loc, halves, constant(areUpper ? 24 : 28)), constant(28));
-  else if (areUpper)
-    halves = arith::ShRUIOp::create(builder, loc, halves, constant(4));
-  else
-    halves = arith::AndIOp::create(builder, loc, halves, constant(15));
-  return arith::TruncIOp::create(builder, loc, vectorType(builder.getI8Type()), halves);
-}
-
-Value ProductEmitter::lookHalvesUp(Value table, Value bytes, bool areUpper) {
-  VectorType words = vectorType(builder.getI32Type());
-  Value places = arith::ExtUIOp::create(builder, loc, words, bytes);
-  if (areUpper) {
-    auto four = DenseElementsAttr::get(words, builder.getI32IntegerAttr(4));
-    places = arith::ShRUIOp::create(builder, loc, places, arith::ConstantOp::create(builder, loc, four));
-  }
-  return vxk::LookupOp::create(builder, loc, table, places);
-}
-
-Value ProductEmitter::makeTable() {
-  constexpr int8_t count = 16;
-  if (blocking.lanes != count || !type.getElementType().isF32())
-    return {};
-  SmallVector<int8_t> integers;
-  for (int8_t bits = 0; bits < count; ++bits)
-    integers.push_back(product.subByte.isUnsigned() || bits < count / 2 ? bits : bits - count);
-  auto all = DenseElementsAttr::get(vectorType(builder.getI8Type()), ArrayRef(integers));
-  // An integer decides its element, so the place is any.
-  SmallVector<LaneIndex> at = ivs;
-  for (unsigned k : product.k)
-    at[k] = {index(0), 0, {}};
-  at[product.n] = {index(0), 1, {}};
-  return decode(arith::ConstantOp::create(builder, loc, all), at);
-}
-
-Value ProductEmitter::decode(Value loaded, ArrayRef<LaneIndex> at) {
-  evaluator->setSource(product.unpackedB, [&](ArrayRef<LaneIndex>) { return loaded; });
-  Value value = evaluator->evaluateInBody(product.op, product.b, at);
-  evaluator->setSource(product.unpackedB, nullptr);
-  return value ? evaluator->toVector(loc, value) : Value();
-}
-
-Value ProductEmitter::decodeColumns(SmallVectorImpl<LaneIndex> &at, Value k, Range columns) {
-  // A vector of the last group beyond the columns repeats the last one: nothing reads its sums.
-  Value column = at[product.n].base;
-  if (blocking.vectors > 1) {
-    Value whole = minus(minus(columns.upper, index(1)), columns.lower);
-    Value last =
-        plus(columns.lower, minus(whole, builder.createOrFold<arith::RemUIOp>(loc, whole, index(blocking.lanes))));
-    column = arith::MinUIOp::create(builder, loc, column, last);
-  }
-  Type element = cast<MemRefType>(packedB.getType()).getElementType();
-  auto loaded = VectorType::get(blocking.lanes / perElement(), element);
-  Value elements = vector::LoadOp::create(builder, loc, loaded, packedB, packedPlace(column, k));
-  return decode(product.subByte ? unpackHalves(elements) : elements, at);
 }
 
 LogicalResult ProductEmitter::multiplyBlock(Range rows, Range columns, Range depth) {
@@ -664,6 +461,8 @@ LogicalResult ProductEmitter::finish(Range rows, Range columns) {
     });
   });
 }
+
+namespace {
 
 struct CPULowerProductsPass : impl::CPULowerProductsPassBase<CPULowerProductsPass> {
   using CPULowerProductsPassBase::CPULowerProductsPassBase;

@@ -38,7 +38,8 @@ static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registe
   // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
   loops.lanes = vectorBits / 32;
   pm.addNestedPass<func::FuncOp>(createLowerToLoopsPass(loops));
-  pm.addPass(createExpandMathPass());
+  // The variants with vectors of 512 bits have the instruction.
+  pm.addPass(createExpandMathPass({/*hasScale=*/vectorBits == 512}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());

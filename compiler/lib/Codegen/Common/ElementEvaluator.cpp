@@ -4,6 +4,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -428,6 +429,10 @@ static bool hasFaults(linalg::GenericOp op) {
 Value ElementEvaluator::evaluate(Value tensor, ArrayRef<LaneIndex> indices) {
   if (auto source = sources.find(tensor); source != sources.end())
     return source->second(indices);
+  return compute(tensor, indices);
+}
+
+Value ElementEvaluator::compute(Value tensor, ArrayRef<LaneIndex> indices) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
     return emitError(tensor.getLoc()) << "expects a tensor that an op of the kernel computes", Value();
@@ -550,6 +555,14 @@ void ElementEvaluator::storeElement(Location loc, Value value, Value memref, Val
     vector::MaskedStoreOp::create(builder, loc, memref, indices, mask, toVector(loc, value));
   else
     vector::StoreOp::create(builder, loc, toVector(loc, value), memref, indices);
+}
+
+void ElementEvaluator::store(Location loc, Value value, Value memref, ArrayRef<LaneIndex> indices) {
+  SmallVector<Value> bases;
+  for (const LaneIndex &index : indices)
+    bases.push_back(index.base);
+  bool isVarying = llvm::any_of(indices, [](const LaneIndex &index) { return !index.isInvariant(); });
+  storeElement(loc, value, memref, bases, isVarying);
 }
 
 /// A sum of two elements, rounded once: that of narrow floats is exact enough in f32 to be rounded again.
@@ -754,6 +767,31 @@ bool ElementEvaluator::reduceNest(Body &body, ArrayRef<unsigned> dims) {
   return true;
 }
 
+/// How many vectors a reduction adds to in turns: an iteration that does little would wait for the one before.
+int64_t ElementEvaluator::countChains(linalg::GenericOp op, std::optional<int64_t> size) const {
+  constexpr int64_t chains = 4;
+  constexpr size_t mostOps = 12;
+  if (size && *size < 2 * chains * lanes)
+    return 1;
+  SetVector<Operation *> ops;
+  ops.insert(op);
+  size_t cost = 0;
+  for (size_t next = 0; next < ops.size(); ++next) {
+    auto generic = dyn_cast<linalg::GenericOp>(ops[next]);
+    if (!generic || (next != 0 && generic.getNumReductionLoops() != 0))
+      continue;
+    for (Operation &inner : generic.getBody()->without_terminator()) {
+      if (inner.getNumRegions() != 0 || isa_and_present<math::MathDialect>(inner.getDialect()))
+        return 1;
+      cost += isa<arith::DivFOp, arith::RemFOp>(inner) ? mostOps : 1;
+    }
+    for (OpOperand *input : generic.getDpsInputOperands())
+      if (Operation *producer = input->get().getDefiningOp(); producer && !sources.contains(input->get()))
+        ops.insert(producer);
+  }
+  return cost <= mostOps ? chains : 1;
+}
+
 /// Accumulates a vector along `laneDim`, the innermost loop, and combines its lanes at the end. The other dimensions
 /// (`dims`) are loops around it.
 Value ElementEvaluator::reduceWithLanes(Body &body, ArrayRef<unsigned> dims, unsigned laneDim, Operation *combiner) {
@@ -766,7 +804,11 @@ Value ElementEvaluator::reduceWithLanes(Body &body, ArrayRef<unsigned> dims, uns
   Value neutrals = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, neutral));
   body.isVarying = true;
 
-  SmallVector<Value> carried = {neutrals};
+  auto [sized, sizedDim] = shapeOfLoop(op, laneDim);
+  Value size = sizeOf(sized, sizedDim);
+  std::optional<int64_t> staticSize = getConstantIntValue(size);
+  const int64_t chains = countChains(op, staticSize);
+  SmallVector<Value> carried(chains, neutrals);
   auto enter = [&](Value lower, Value upper, Value step) {
     scf::ForOp loop = enterLoop(loc, lower, upper, step, carried);
     carried.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
@@ -782,34 +824,43 @@ Value ElementEvaluator::reduceWithLanes(Body &body, ArrayRef<unsigned> dims, uns
     auto [tensor, dimension] = shapeOfLoop(op, dim);
     body.ivs[dim] = {enter(zero, sizeOf(tensor, dimension), one), 0, {}};
   }
-  auto iterate = [&](Value base) -> bool {
-    body.ivs[laneDim] = {base, 1, {}};
-    body.accumulators = carried;
+  auto iterate = [&](Value base, int64_t chain = 0) -> bool {
+    body.ivs[laneDim] = {addIndices(loc, {base, 0, {}}, constantIndex(chain * lanes)).base, 1, {}};
+    body.accumulators = {carried[chain]};
     SmallVector<Value> results;
     if (!evaluateBody(body, results))
       return false;
     Value next = toVector(loc, results.front());
     // A lane that is left out keeps its sum.
     if (mask)
-      next = arith::SelectOp::create(builder, loc, mask, next, carried.front());
-    carried = {next};
+      next = arith::SelectOp::create(builder, loc, mask, next, carried[chain]);
+    carried[chain] = next;
     return true;
   };
-  auto [tensor, dimension] = shapeOfLoop(op, laneDim);
-  Value size = sizeOf(tensor, dimension);
-  std::optional<int64_t> staticSize = getConstantIntValue(size);
   Value step = constantIndex(lanes).base;
-  Value mainEnd;
-  if (staticSize)
-    mainEnd = constantIndex(*staticSize / lanes * lanes).base;
-  else
-    mainEnd = emitAt(depthOf(size), [&]() -> Value {
-      Value rest = arith::RemUIOp::create(builder, loc, size, step);
+  /// The size without what is left over by steps of `width`.
+  auto wholeEnd = [&](int64_t width) -> Value {
+    if (staticSize)
+      return constantIndex(*staticSize / width * width).base;
+    Value divisor = constantIndex(width).base;
+    return emitAt(depthOf(size), [&]() -> Value {
+      Value rest = arith::RemUIOp::create(builder, loc, size, divisor);
       return arith::SubIOp::create(builder, loc, size, rest);
     });
+  };
+  const Value mainEnd = wholeEnd(lanes);
   llvm::SaveAndRestore<Value> saved(mask, Value());
-  if (!staticSize || *staticSize >= lanes) {
-    if (!iterate(enter(zero, mainEnd, step)))
+  Value first = zero;
+  if (chains > 1) {
+    first = wholeEnd(chains * lanes);
+    Value base = enter(zero, first, constantIndex(chains * lanes).base);
+    for (int64_t chain = 0; chain < chains; ++chain)
+      if (!iterate(base, chain))
+        return {};
+    leave();
+  }
+  if (!staticSize || *staticSize % (chains * lanes) >= lanes || (chains == 1 && *staticSize >= lanes)) {
+    if (!iterate(enter(first, mainEnd, step)))
       return {};
     leave();
   }
@@ -825,6 +876,12 @@ Value ElementEvaluator::reduceWithLanes(Body &body, ArrayRef<unsigned> dims, uns
   }
   for (size_t k = 0; k < dims.size(); ++k)
     leave();
+  for (; carried.size() > 1; carried.resize(carried.size() / 2)) // in pairs
+    for (size_t k = 0; k < carried.size() / 2; ++k)
+      carried[k] = builder
+                       .create(loc, combiner->getName().getIdentifier(), {carried[k], carried[k + carried.size() / 2]},
+                               type, combiner->getAttrs())
+                       ->getResult(0);
   auto kind = *linalg::getCombinerOpKind(combiner);
   bool isFloat = isa<FloatType>(init.getType());
   // The lanes of one vector are combined as a tree, the same on each run.

@@ -41,6 +41,9 @@ public:
   /// which has been reported.
   mlir::Value evaluate(mlir::Value tensor, llvm::ArrayRef<LaneIndex> indices);
 
+  /// The same, but not from the tensor's own source (`setSource`).
+  mlir::Value compute(mlir::Value tensor, llvm::ArrayRef<LaneIndex> indices);
+
   /// A value of the body of `op`, in the iteration `ivs`. The accumulators must not be among what it depends on.
   mlir::Value evaluateInBody(mlir::linalg::GenericOp op, mlir::Value value, llvm::ArrayRef<LaneIndex> ivs);
 
@@ -52,6 +55,11 @@ public:
   using Source = std::function<mlir::Value(llvm::ArrayRef<LaneIndex>)>;
   /// Takes the elements of `tensor` from `source` instead of computing them. A null source takes that back.
   void setSource(mlir::Value tensor, Source source);
+
+  /// The element of a buffer, in the lanes of the mask.
+  mlir::Value load(mlir::Location loc, mlir::Value memref, llvm::ArrayRef<LaneIndex> indices);
+  /// Stores an element, or neighbours, in the lanes of the mask.
+  void store(mlir::Location loc, mlir::Value value, mlir::Value memref, llvm::ArrayRef<LaneIndex> indices);
 
   /// The size of a tensor's dimension: a value of the function's level.
   mlir::Value sizeOf(mlir::Value tensor, int64_t dimension);
@@ -117,7 +125,6 @@ private:
   auto emitAt(size_t depth, Emit emit);
 
   mlir::Value materialize(mlir::Location loc, const LaneIndex &index);
-  mlir::Value load(mlir::Location loc, mlir::Value memref, llvm::ArrayRef<LaneIndex> indices);
   bool isNarrowStride(int64_t stride) const;
   mlir::Value loadStrided(mlir::Location loc, mlir::Value memref, llvm::SmallVector<mlir::Value> bases, int64_t stride);
   mlir::Value constantElement(mlir::arith::ConstantOp op, llvm::ArrayRef<LaneIndex> indices);
@@ -130,6 +137,7 @@ private:
   llvm::SmallVector<mlir::Value> evaluateGeneric(mlir::linalg::GenericOp op, llvm::ArrayRef<LaneIndex> indices,
                                                  unsigned result);
   llvm::SmallVector<mlir::Value> reduce(Body &body);
+  int64_t countChains(mlir::linalg::GenericOp op, std::optional<int64_t> size) const;
   bool reduceNest(Body &body, llvm::ArrayRef<unsigned> dims);
   mlir::Value reduceWithLanes(Body &body, llvm::ArrayRef<unsigned> dims, unsigned laneDim, mlir::Operation *combiner);
   bool evaluateBody(Body &body, llvm::SmallVectorImpl<mlir::Value> &results);

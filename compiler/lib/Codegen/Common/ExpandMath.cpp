@@ -22,7 +22,8 @@ Type withElement(Type type, Type element) {
 template <typename Op>
 struct Expand : OpRewritePattern<Op> {
   using Formula = Number (*)(MathBuilder &, ArrayRef<Number>);
-  Expand(MLIRContext *context, Formula formula) : OpRewritePattern<Op>(context), formula(formula) {}
+  Expand(MLIRContext *context, Formula formula, bool hasScale)
+      : OpRewritePattern<Op>(context), formula(formula), hasScale(hasScale) {}
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     Type type = op.getType(), element = getElementTypeOrSelf(type);
@@ -31,7 +32,7 @@ struct Expand : OpRewritePattern<Op> {
     bool narrow = element.getIntOrFloatBitWidth() < 32;
     Location location = op.getLoc();
     Type computed = narrow ? withElement(type, rewriter.getF32Type()) : type;
-    MathBuilder builder(rewriter, location, computed);
+    MathBuilder builder(rewriter, location, computed, hasScale);
     SmallVector<Number> operands;
     for (Value operand : op->getOperands())
       operands.push_back(
@@ -44,6 +45,7 @@ struct Expand : OpRewritePattern<Op> {
   }
 
   Formula formula;
+  bool hasScale;
 };
 
 template <auto function>
@@ -57,9 +59,11 @@ Number rsqrt(MathBuilder &builder, ArrayRef<Number> operands) { return 1.0 / bui
 
 class ExpandMathPass : public impl::ExpandMathPassBase<ExpandMathPass> {
 public:
+  using ExpandMathPassBase::ExpandMathPassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateExpandMathPatterns(patterns);
+    populateExpandMathPatterns(patterns, hasScale);
     // No folding of constants: the host's own library must not decide a bit.
     GreedyRewriteConfig config;
     config.enableFolding(false);
@@ -70,27 +74,27 @@ public:
 
 } // namespace
 
-void populateExpandMathPatterns(RewritePatternSet &patterns) {
+void populateExpandMathPatterns(RewritePatternSet &patterns, bool hasScale) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<Expand<math::ExpOp>>(context, unary<mathlib::exp>);
-  patterns.add<Expand<math::Exp2Op>>(context, unary<mathlib::exp2>);
-  patterns.add<Expand<math::ExpM1Op>>(context, unary<mathlib::expm1>);
-  patterns.add<Expand<math::LogOp>>(context, unary<mathlib::log>);
-  patterns.add<Expand<math::Log2Op>>(context, unary<mathlib::log2>);
-  patterns.add<Expand<math::Log10Op>>(context, unary<mathlib::log10>);
-  patterns.add<Expand<math::Log1pOp>>(context, unary<mathlib::log1p>);
-  patterns.add<Expand<math::PowFOp>>(context, pow);
-  patterns.add<Expand<math::TanhOp>>(context, unary<mathlib::tanh>);
-  patterns.add<Expand<math::SinhOp>>(context, unary<mathlib::sinh>);
-  patterns.add<Expand<math::CoshOp>>(context, unary<mathlib::cosh>);
-  patterns.add<Expand<math::ErfOp>>(context, unary<mathlib::erf>);
-  patterns.add<Expand<math::SinOp>>(context, unary<mathlib::sin>);
-  patterns.add<Expand<math::CosOp>>(context, unary<mathlib::cos>);
-  patterns.add<Expand<math::TanOp>>(context, unary<mathlib::tan>);
-  patterns.add<Expand<math::AsinOp>>(context, unary<mathlib::asin>);
-  patterns.add<Expand<math::AcosOp>>(context, unary<mathlib::acos>);
-  patterns.add<Expand<math::AtanOp>>(context, unary<mathlib::atan>);
-  patterns.add<Expand<math::RsqrtOp>>(context, rsqrt);
+  patterns.add<Expand<math::ExpOp>>(context, unary<mathlib::exp>, hasScale);
+  patterns.add<Expand<math::Exp2Op>>(context, unary<mathlib::exp2>, hasScale);
+  patterns.add<Expand<math::ExpM1Op>>(context, unary<mathlib::expm1>, hasScale);
+  patterns.add<Expand<math::LogOp>>(context, unary<mathlib::log>, hasScale);
+  patterns.add<Expand<math::Log2Op>>(context, unary<mathlib::log2>, hasScale);
+  patterns.add<Expand<math::Log10Op>>(context, unary<mathlib::log10>, hasScale);
+  patterns.add<Expand<math::Log1pOp>>(context, unary<mathlib::log1p>, hasScale);
+  patterns.add<Expand<math::PowFOp>>(context, pow, hasScale);
+  patterns.add<Expand<math::TanhOp>>(context, unary<mathlib::tanh>, hasScale);
+  patterns.add<Expand<math::SinhOp>>(context, unary<mathlib::sinh>, hasScale);
+  patterns.add<Expand<math::CoshOp>>(context, unary<mathlib::cosh>, hasScale);
+  patterns.add<Expand<math::ErfOp>>(context, unary<mathlib::erf>, hasScale);
+  patterns.add<Expand<math::SinOp>>(context, unary<mathlib::sin>, hasScale);
+  patterns.add<Expand<math::CosOp>>(context, unary<mathlib::cos>, hasScale);
+  patterns.add<Expand<math::TanOp>>(context, unary<mathlib::tan>, hasScale);
+  patterns.add<Expand<math::AsinOp>>(context, unary<mathlib::asin>, hasScale);
+  patterns.add<Expand<math::AcosOp>>(context, unary<mathlib::acos>, hasScale);
+  patterns.add<Expand<math::AtanOp>>(context, unary<mathlib::atan>, hasScale);
+  patterns.add<Expand<math::RsqrtOp>>(context, rsqrt, hasScale);
 }
 
 } // namespace vx

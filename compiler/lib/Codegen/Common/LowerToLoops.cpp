@@ -1,5 +1,6 @@
 #include "ElementEvaluator.h"
 #include "IndexFacts.h"
+#include "KeptValues.h"
 #include "WorkgroupTile.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -212,10 +213,10 @@ private:
     SmallVector<std::optional<unsigned>> own(order.begin(), order.end());
     SmallPtrSet<Operation *, 8> seen;
     // A reduction is computed in the loops over the dimensions on which it depends, around the loops over the others.
-    std::optional<llvm::SmallBitVector> kept = findSharedReduction(front.getSource(), own, rank, seen);
-    if (kept)
+    std::optional<llvm::SmallBitVector> outer = findSharedReduction(front.getSource(), own, rank, seen);
+    if (outer)
       llvm::sort(order,
-                 [&](unsigned a, unsigned b) { return std::pair(!kept->test(a), a) < std::pair(!kept->test(b), b); });
+                 [&](unsigned a, unsigned b) { return std::pair(!outer->test(a), a) < std::pair(!outer->test(b), b); });
     seen.clear();
     // What is read as columns is taken by blocks of whole lines of the cache, each place of a block beside the next.
     std::optional<unsigned> column;
@@ -231,10 +232,39 @@ private:
       order.erase(order.begin() + *column);
       order.insert(order.end() - 1, *column);
     }
+    kept.reset();
+    if (!column && results.size() == 1)
+      kept = findKeptValue(front, tile);
     SmallVector<LaneIndex> indices(rank);
     LogicalResult done = emitNest(evaluator, results, tile, order, indices, width > 1 && alongResult);
     if (column)
       evaluator.leaveLoop();
+    return done;
+  }
+
+  static bool isOrderOf(ArrayRef<unsigned> order, SmallVector<unsigned> dims) {
+    return std::is_permutation(order.begin(), order.end(), dims.begin(), dims.end());
+  }
+
+  /// Computes the reduction, which stores what it reads into `memref`; `body` takes it from there.
+  LogicalResult emitKept(ElementEvaluator &evaluator, const KeptValue &value, Value memref, ArrayRef<LaneIndex> indices,
+                         function_ref<LogicalResult()> body) {
+    linalg::GenericOp producer = value.producer, reduction = value.reduction;
+    Location loc = producer.getLoc();
+    Value elements = producer.getResult(0);
+    evaluator.setSource(elements, [&](ArrayRef<LaneIndex> at) {
+      Value element = evaluator.compute(elements, at);
+      if (element)
+        evaluator.store(loc, element, memref, at);
+      return element;
+    });
+    SmallVector<LaneIndex> row;
+    for (AffineExpr expr : reduction.getMatchingIndexingMap(reduction.getDpsInitOperand(0)).getResults())
+      row.push_back(indices[cast<AffineDimExpr>(expr).getPosition()]);
+    const bool isReduced = static_cast<bool>(evaluator.evaluate(reduction.getResult(0), row));
+    evaluator.setSource(elements, [&](ArrayRef<LaneIndex> at) { return evaluator.load(loc, memref, at); });
+    LogicalResult done = isReduced ? body() : failure();
+    evaluator.setSource(elements, nullptr);
     return done;
   }
 
@@ -245,6 +275,13 @@ private:
     Location loc = Value(front.getSource()).getLoc();
     if (order.empty())
       return evaluator.store(results, indices);
+    if (kept && isOrderOf(order, kept->getReduced())) {
+      const KeptValue value = *std::exchange(kept, std::nullopt);
+      LogicalResult done = emitKept(evaluator, value, front.getDest(), indices,
+                                    [&] { return emitNest(evaluator, results, tile, order, indices, useLanes); });
+      kept = value;
+      return done;
+    }
     unsigned d = order.front();
     Value one = evaluator.constantIndex(1).base;
     if (d + 1 < indices.size() || !useLanes) {
@@ -345,6 +382,7 @@ private:
   func::FuncOp function;
   OpBuilder builder;
   int64_t lanes, threads;
+  std::optional<KeptValue> kept; // of the results that are computed now
 };
 
 struct LowerToLoopsPass : impl::LowerToLoopsPassBase<LowerToLoopsPass> {

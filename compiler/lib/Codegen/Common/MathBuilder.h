@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include <bit>
 
 namespace vx {
@@ -33,8 +34,12 @@ struct Pair {
 
 class MathBuilder {
 public:
-  MathBuilder(mlir::OpBuilder &builder, mlir::Location location, mlir::Type type)
+  /// With `hasScale`, `vxk.scale` is an instruction.
+  MathBuilder(mlir::OpBuilder &builder, mlir::Location location, mlir::Type type, bool hasScale = false)
       : builder(builder), location(location), type(type) {
+    auto vector = llvm::dyn_cast<mlir::VectorType>(type);
+    scales = hasScale && vector && vector.getRank() == 1 && vector.getElementType().isF32() &&
+             llvm::is_contained({4, 8, 16}, vector.getNumElements());
     isDouble = mlir::getElementTypeOrSelf(type).isF64();
     integerType = shaped(builder.getIntegerType(bits()));
   }
@@ -92,6 +97,13 @@ public:
     return {Integer{this, op.getLow()}, Integer{this, op.getHigh()}};
   }
 
+  /// True where `scale` may be called: one instruction does it.
+  bool hasScale() const { return scales; }
+  /// x * 2^n, rounded once; `n` is a whole number.
+  Number scale(Number x, Number n) {
+    return number(vxk::ScaleOp::create(builder, location, x.value, n.value).getResult());
+  }
+
   /// a + b without loss, where |a| >= |b| or a is 0.
   Pair fastSum(Number a, Number b);
   /// a + b without loss.
@@ -132,7 +144,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location location;
   mlir::Type type, integerType;
-  bool isDouble;
+  bool isDouble, scales;
 };
 
 inline Number operator+(Number a, Number b) {

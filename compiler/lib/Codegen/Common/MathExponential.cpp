@@ -18,9 +18,9 @@ constexpr double log2eLow[] = {0x1.4ae0bf85ddf44p-26, 0x1.777d0ffda0d24p-56};
 constexpr double log10eHigh[] = {0x1.bcb7b2p-2, 0x1.bcb7b1526e50ep-2};
 constexpr double log10eLow[] = {-0x1.5b235e39ab2a9p-27, 0x1.95355baaafad3p-57};
 
-/// x = n ln 2 + r with |r| <= ln 2 / 2; `tail` is e^r - 1.
+/// x = n ln 2 + r with |r| <= ln 2 / 2; `tail` is e^r - 1, `exponent` is n as a number.
 struct Reduced {
-  Number tail;
+  Number tail, exponent;
   Integer n;
 };
 
@@ -47,11 +47,14 @@ Reduced reduceExp(MathBuilder &m, Number x, Number *low = nullptr) {
     r = r + m.fma(n, m.number(-ln2Low[m.isF64()]), *low);
   else
     r = m.fma(n, m.number(-ln2Low[m.isF64()]), r);
-  return {expTailOf(m, r), integer};
+  return {expTailOf(m, r), n, integer};
 }
 
-/// (1 + tail) 2^n, in two steps so that neither power overflows and a subnormal result is rounded once.
+/// (1 + tail) 2^n; without an instruction for it in two steps so that neither power overflows and a subnormal result is
+/// rounded once.
 Number scaleExp(MathBuilder &m, Reduced reduced) {
+  if (m.hasScale())
+    return m.scale(reduced.tail + 1.0, reduced.exponent);
   Integer half = shiftRightSigned(reduced.n, m.integer(1));
   return (reduced.tail + 1.0) * m.powerOfTwo(half) * m.powerOfTwo(reduced.n - half);
 }
@@ -133,7 +136,7 @@ Number exp2(MathBuilder &m, Number x) {
   auto [n, integer] = nearestMultiple(m, x, 1.0);
   Number r = x - n;
   Number high = r * ln2High[m.isF64()];
-  return scaleExp(m, {expTailOf(m, m.fma(r, m.number(ln2Low[m.isF64()]), high)), integer});
+  return scaleExp(m, {expTailOf(m, m.fma(r, m.number(ln2Low[m.isF64()]), high)), n, integer});
 }
 
 Number expm1(MathBuilder &m, Number x) {
@@ -222,6 +225,7 @@ Number tanh(MathBuilder &m, Number x) {
 /// e^size / 2, which is finite where sinh and cosh are.
 static Number halfExp(MathBuilder &m, Number size) {
   Reduced reduced = reduceExp(m, clampExp(m, size));
+  reduced.exponent = reduced.exponent - 1.0;
   reduced.n = reduced.n - 1;
   return scaleExp(m, reduced);
 }

@@ -71,23 +71,28 @@ Value lowerSoftmax(KernelLowering &lowering, SoftmaxOp op) {
   auto shifted = [](OpBuilder &b, Location l, Value element, Value max) -> Value {
     return arith::SubFOp::create(b, l, widen(b, l, element), max);
   };
-  Value sum = rows.reduce(ReduceKind::sum, {input, greatest}, {rows.identity, rows.rowMap},
-                          [&](OpBuilder &b, Location l, ValueRange args) -> Value {
-                            return math::ExpOp::create(b, l, shifted(b, l, args[0], args[1]));
-                          });
-  bool isLog = op.getLog();
+  SmallVector<AffineMap> maps = {rows.identity, rows.rowMap};
+  Value weights = lowering.parallel(op.getLoc(), rows.type, rows.accumulator, {input, greatest}, maps,
+                                    [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+                                      return math::ExpOp::create(b, l, shifted(b, l, args[0], args[1]));
+                                    });
+  Value sum = rows.reduce(ReduceKind::sum, weights, rows.identity,
+                          [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+  if (op.getLog()) {
+    Value shift = rows.perRow(
+        sum, [](OpBuilder &b, Location l, ValueRange args) -> Value { return math::LogOp::create(b, l, args[0]); });
+    return rows.perElement({input, greatest, shift}, {rows.identity, rows.rowMap, rows.rowMap},
+                           [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+                             return arith::SubFOp::create(b, l, shifted(b, l, args[0], args[1]), args[2]);
+                           });
+  }
+  // A division for each row; the sum is at least 1.
   Value scale = rows.perRow(sum, [&](OpBuilder &b, Location l, ValueRange args) -> Value {
-    if (isLog)
-      return math::LogOp::create(b, l, args[0]);
-    return args[0];
+    return arith::DivFOp::create(b, l, constantScalar(b, l, rows.accumulator, 1), args[0]);
   });
-  return rows.perElement({input, greatest, scale}, {rows.identity, rows.rowMap, rows.rowMap},
-                         [&](OpBuilder &b, Location l, ValueRange args) -> Value {
-                           Value value = shifted(b, l, args[0], args[1]);
-                           if (isLog)
-                             return arith::SubFOp::create(b, l, value, args[2]);
-                           return arith::DivFOp::create(b, l, math::ExpOp::create(b, l, value), args[2]);
-                         });
+  return rows.perElement({weights, scale}, maps, [](OpBuilder &b, Location l, ValueRange args) -> Value {
+    return arith::MulFOp::create(b, l, args[0], args[1]);
+  });
 }
 
 /// sum / count of a row

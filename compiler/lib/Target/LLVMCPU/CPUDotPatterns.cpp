@@ -1,4 +1,4 @@
-// Sums of products of bytes, and lookups, as the instructions that the variant has.
+// Sums of products of bytes, lookups and powers of two as the instructions that the variant has.
 #include "CPUDotPatterns.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
@@ -80,10 +80,33 @@ struct LookupOfFloats : ConvertOpToLLVMPattern<vxk::LookupOp> {
   }
 };
 
+/// vscalefps, rounded as the thread rounds.
+struct ScaleOfFloats : ConvertOpToLLVMPattern<vxk::ScaleOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(vxk::ScaleOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    VectorType type = op.getResult().getType();
+    const int64_t count = type.getNumElements();
+    auto maskType = rewriter.getIntegerType(count == 16 ? 16 : 8);
+    Value all = LLVM::ConstantOp::create(rewriter, loc, maskType, rewriter.getIntegerAttr(maskType, -1));
+    SmallVector<Value> operands = {adaptor.getNumber(), adaptor.getExponent(), adaptor.getNumber(), all};
+    if (count == 16) { // The one of 512 bits takes the rounding, too.
+      constexpr int32_t currentDirection = 4;
+      operands.push_back(LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(currentDirection)));
+    }
+    static constexpr StringRef names[] = {"llvm.x86.avx512.mask.scalef.ps.128", "llvm.x86.avx512.mask.scalef.ps.256",
+                                          "llvm.x86.avx512.mask.scalef.ps.512"};
+    rewriter.replaceOp(op, callIntrinsic(rewriter, loc, names, type, operands));
+    return success();
+  }
+};
+
 } // namespace
 
 void populateDotPatterns(const LLVMTypeConverter &converter, RewritePatternSet &patterns, bool hasByteDots) {
-  patterns.add<DotOfPairs, LookupOfFloats>(converter);
+  patterns.add<DotOfPairs, LookupOfFloats, ScaleOfFloats>(converter);
   if (hasByteDots)
     patterns.add<DotOfBytes>(converter, /*benefit=*/2);
 }

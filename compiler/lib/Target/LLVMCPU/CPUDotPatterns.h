@@ -6,7 +6,7 @@
 
 namespace vx::cpu {
 
-/// Patterns that convert `vxk.dot`. See TargetSpec::hasByteDots.
+/// Patterns that convert `vxk.dot`, `vxk.lookup` and `vxk.scale`. See TargetSpec::hasByteDots.
 void populateDotPatterns(const mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns, bool hasByteDots);
 
 } // namespace vx::cpu

@@ -108,8 +108,9 @@ void KernelLowering::lower(func::FuncOp body) {
   Block &entry = body.getBody().front();
   SmallVector<Operation *> ops;
   body.walk([&](Operation *op) {
-    // Sums of products and lookups ask for nothing: they are instructions.
-    if (llvm::isa_and_present<vxk::VXKDialect>(op->getDialect()) && !llvm::isa<vxk::DotOp, vxk::LookupOp>(op))
+    // Sums of products, lookups and powers of two ask for nothing: they are instructions.
+    if (llvm::isa_and_present<vxk::VXKDialect>(op->getDialect()) &&
+        !llvm::isa<vxk::DotOp, vxk::LookupOp, vxk::ScaleOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {

@@ -18,7 +18,7 @@ namespace vx {
 
 void buildCPULoweringPipeline(OpPassManager &pm, const TargetSpec &spec) {
   OpPassManager &function = pm.nest<func::FuncOp>();
-  function.addPass(createExpandMathPass());
+  function.addPass(createExpandMathPass({/*hasScale=*/spec.vectorBits == 512}));
   CPULowerVectorsPassOptions vectors;
   vectors.vectorBits = spec.vectorBits;
   function.addPass(createCPULowerVectorsPass(vectors));

@@ -185,8 +185,8 @@ Value compute(Run &run, Operation operation, const Value &left, const Value &rig
     return repeat(run, left, wholeOf(right));
   if (operation == Operation::multiply && isSequence(right) && left.isInteger())
     return repeat(run, right, wholeOf(left));
-  const bool isKeysOrItems =
-      left.kind == Kind::list && left.list->form == List::Form::view && left.list->name != std::string_view("dict_values");
+  const bool isKeysOrItems = left.kind == Kind::list && left.list->form == List::Form::view &&
+                             left.list->name != std::string_view("dict_values");
   if (operation == Operation::subtract && isKeysOrItems && right.kind >= Kind::string)
     run.fail("a set, which the difference of keys or items of a dict is, is not supported");
   static constexpr const char *marks[] = {"+", "-", "*", "/", "//", "%", "**"};

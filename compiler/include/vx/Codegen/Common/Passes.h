@@ -20,8 +20,8 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Codegen/Common/Passes.h.inc"
 
-/// The patterns of `vx-expand-math`.
-void populateExpandMathPatterns(mlir::RewritePatternSet &patterns);
+/// The patterns of `vx-expand-math`. With `hasScale`, `vxk.scale` is an instruction of the target.
+void populateExpandMathPatterns(mlir::RewritePatternSet &patterns, bool hasScale = false);
 
 /// Replaces the remainders of float divisions in `kernel` by long division, which is exact: the instructions of GPUs
 /// may be off by a whole divisor. Makes arith, math and scf ops.

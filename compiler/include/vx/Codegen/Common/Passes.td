@@ -14,7 +14,8 @@ def ExpandMathPass : Pass<"vx-expand-math"> {
     Needs: nothing. Keeps: shapes, NaN, infinities and signed zeros.
     Numerics: each function has a bound in ulp, the same on all targets.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+  let options = [Option<"hasScale", "scale", "bool", /*default=*/"false", "One instruction does a `vxk.scale` of 4, 8 or 16 numbers">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
 def LowerMergeRunsPass : Pass<"vx-lower-merge-runs", "::mlir::func::FuncOp"> {
@@ -35,10 +36,11 @@ def LowerToLoopsPass : Pass<"vx-lower-to-loops", "::mlir::func::FuncOp"> {
     Each workgroup computes its tile of the result: the loops (or, with `vxk.threads` above 1, the threads) iterate the tile's elements, and
     the values that an element depends on are computed there. Elementwise producers are inlined. A reduction is a loop nest with its
     accumulator in a register, in the outermost loop that knows its position: the maximum of a softmax's row is computed once for the row.
-    No tensor is stored, so nothing is allocated.
+    No tensor has memory of its own, so nothing is allocated. Elements that take a math function and that both a reduction and the result read,
+    as the exponentials of a softmax, lie in the result's buffer until the result is computed from them: each is computed once.
 
     With `lanes` above 1, vectors run along the result's last dimension, or along the summed dimension if an operand lies in memory that
-    way. The rest at the end of a dimension is a vector with a mask.
+    way. The rest at the end of a dimension is a vector with a mask. A reduction that does little for an element adds to four vectors in turns.
 
     Needs: the linalg form (docs/phases.md). Keeps: dynamic sizes, sizes of 0.
     Numerics: sums along vectors are reassociated, the same way on each run and for any number of threads.

@@ -209,6 +209,13 @@ LogicalResult LookupOp::verify() {
   return success();
 }
 
+LogicalResult ScaleOp::verify() {
+  const int64_t count = getNumber().getType().getNumElements();
+  if (count != 4 && count != 8 && count != 16) // C1
+    return emitOpError() << "expects 4, 8 or 16 elements, got " << count;
+  return success();
+}
+
 //===-- Asynchronous stages -------------------------------------------------------------------===//
 
 LogicalResult AsyncCopyOp::verify() {

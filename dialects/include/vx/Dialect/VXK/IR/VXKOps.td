@@ -321,6 +321,19 @@ def VXK_LookupOp : VXK_Op<"lookup", [Pure, AllTypesMatch<["table", "result"]>]> 
   let hasVerifier = 1;
 }
 
+def VXK_ScaleOp : VXK_Op<"scale", [Pure, AllTypesMatch<["number", "exponent", "result"]>]> {
+  let summary = "numbers times powers of two";
+  let description = [{
+    `result[i] = number[i] * 2^exponent[i]`, rounded once. The exponents are whole numbers; a NaN gives NaN.
+
+    - C1: the vectors have 4, 8 or 16 elements.
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$number, VectorOfRankAndType<[1], [F32]>:$exponent);
+  let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
+  let assemblyFormat = "$number `,` $exponent attr-dict `:` type($number)";
+  let hasVerifier = 1;
+}
+
 //===-- Asynchronous stages ----------------------------------------------------------------------------------------===//
 
 def VXK_AsyncCopyOp : VXK_Op<"async_copy", []> {

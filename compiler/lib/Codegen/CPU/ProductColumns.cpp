@@ -1,0 +1,157 @@
+// How a product reads B: packed on the stack, or decoded from what memory has.
+#include "ProductEmitter.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace vx {
+
+LogicalResult ProductEmitter::packColumns(Range columns, Range depth) {
+  // Whole groups of vectors, so that the last group is multiplied like the others.
+  Value groups =
+      builder.createOrFold<arith::CeilDivUIOp>(loc, minus(columns.upper, columns.lower), index(blocking.columns()));
+  Value end = plus(columns.lower, times(groups, blocking.columns()));
+  return forEach(columns.lower, end, blocking.lanes, [&](Value column) {
+    SmallVector<LaneIndex> at = ivs;
+    at[product.n] = {column, 1, {}};
+    Value mask = maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns && blocking.vectors == 1);
+    Value first = stepPlace(minus(column, columns.lower), blocking.depthBlock);
+    return forEachDepth(depth, at, [&](Value k) -> LogicalResult {
+      evaluator->setMask(mask);
+      Value value = product.packedB ? decodeColumns(at, k, columns) : evaluateColumns(at);
+      if (!value)
+        return failure();
+      evaluator->setMask({});
+      vector::StoreOp::create(builder, loc, value, blockOfB,
+                              plus(first, stepPlace(minus(k, depth.lower), blocking.lanes)));
+      return success();
+    });
+  });
+}
+
+Value ProductEmitter::evaluateColumns(SmallVectorImpl<LaneIndex> &at) {
+  auto evaluate = [&]() -> Value {
+    Value value = evaluator->evaluateInBody(product.op, product.b, at);
+    return value ? evaluator->toVector(loc, value) : Value();
+  };
+  if (product.neighbours == 1)
+    return evaluate();
+  unsigned inner = product.k.back();
+  LaneIndex step = at[inner];
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType(builder.getI8Type())));
+  Value last = minus(innerLength, index(1));
+  bool isWhole = isMultipleOf(innerLength, product.neighbours);
+  SmallVector<Value> parts;
+  for (int64_t neighbour = 0; neighbour < product.neighbours; ++neighbour) {
+    Value k = plus(stepPlace(step.base, 1), neighbour);
+    at[inner] = {isWhole ? k : arith::MinUIOp::create(builder, loc, k, last).getResult(), 0, {}};
+    Value value = evaluate();
+    if (!value)
+      return {};
+    if (!isWhole) {
+      Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, k, innerLength);
+      value = arith::SelectOp::create(builder, loc, isInside, value, zero);
+    }
+    parts.push_back(value);
+  }
+  at[inner] = step;
+  auto interleave = [&](Value even, Value odd) -> Value {
+    return vector::InterleaveOp::create(builder, loc, even, odd);
+  };
+  return interleave(interleave(parts[0], parts[2]), interleave(parts[1], parts[3]));
+}
+
+Value ProductEmitter::packedPlace(Value column, Value k) {
+  Value tile = index(product.tile);
+  Value panel = builder.createOrFold<arith::DivUIOp>(loc, column, tile);
+  Value within = builder.createOrFold<arith::RemUIOp>(loc, column, tile);
+  Value place = stepPlace(plus(plus(times(times(panel, depthSize), tile), within), times(k, tile)), 1);
+  return perElement() == 1 ? place : builder.createOrFold<arith::DivUIOp>(loc, place, index(perElement()));
+}
+
+Value ProductEmitter::unpackHalves(Value bytes) {
+  // Two integers, in the halves of a byte, go to the halves of 64 bits.
+  auto pairs = VectorType::get(blocking.lanes / 2, builder.getI64Type());
+  auto constant = [&](VectorType type, int64_t value) -> Value {
+    auto number = builder.getIntegerAttr(type.getElementType(), value);
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, number));
+  };
+  Value wide = arith::ExtUIOp::create(builder, loc, pairs, bytes);
+  wide = arith::OrIOp::create(builder, loc, wide, arith::ShLIOp::create(builder, loc, wide, constant(pairs, 28)));
+  VectorType words = vectorType(builder.getI32Type());
+  Value halves = vector::BitCastOp::create(builder, loc, words, wide);
+  if (product.subByte.isUnsigned()) {
+    halves = arith::AndIOp::create(builder, loc, halves, constant(words, 15));
+  } else {
+    Value above = constant(words, 28);
+    halves = arith::ShRSIOp::create(builder, loc, arith::ShLIOp::create(builder, loc, halves, above), above);
+  }
+  return arith::TruncIOp::create(builder, loc, vectorType(builder.getI8Type()), halves);
+}
+
+Value ProductEmitter::takeHalves(Value bytes, bool areUpper) {
+  VectorType words = vectorType(builder.getI32Type());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(words, builder.getI32IntegerAttr(value)));
+  };
+  Value halves = arith::ExtUIOp::create(builder, loc, words, bytes);
+  if (!product.subByte.isUnsigned())
+    halves = arith::ShRSIOp::create(
+        builder, loc, arith::ShLIOp::create(builder, loc, halves, constant(areUpper ? 24 : 28)), constant(28));
+  else if (areUpper)
+    halves = arith::ShRUIOp::create(builder, loc, halves, constant(4));
+  else
+    halves = arith::AndIOp::create(builder, loc, halves, constant(15));
+  return arith::TruncIOp::create(builder, loc, vectorType(builder.getI8Type()), halves);
+}
+
+Value ProductEmitter::lookHalvesUp(Value table, Value bytes, bool areUpper) {
+  VectorType words = vectorType(builder.getI32Type());
+  Value places = arith::ExtUIOp::create(builder, loc, words, bytes);
+  if (areUpper) {
+    auto four = DenseElementsAttr::get(words, builder.getI32IntegerAttr(4));
+    places = arith::ShRUIOp::create(builder, loc, places, arith::ConstantOp::create(builder, loc, four));
+  }
+  return vxk::LookupOp::create(builder, loc, table, places);
+}
+
+Value ProductEmitter::makeTable() {
+  constexpr int8_t count = 16;
+  if (blocking.lanes != count || !type.getElementType().isF32())
+    return {};
+  SmallVector<int8_t> integers;
+  for (int8_t bits = 0; bits < count; ++bits)
+    integers.push_back(product.subByte.isUnsigned() || bits < count / 2 ? bits : bits - count);
+  auto all = DenseElementsAttr::get(vectorType(builder.getI8Type()), ArrayRef(integers));
+  // An integer decides its element, so the place is any.
+  SmallVector<LaneIndex> at = ivs;
+  for (unsigned k : product.k)
+    at[k] = {index(0), 0, {}};
+  at[product.n] = {index(0), 1, {}};
+  return decode(arith::ConstantOp::create(builder, loc, all), at);
+}
+
+Value ProductEmitter::decode(Value loaded, ArrayRef<LaneIndex> at) {
+  evaluator->setSource(product.unpackedB, [&](ArrayRef<LaneIndex>) { return loaded; });
+  Value value = evaluator->evaluateInBody(product.op, product.b, at);
+  evaluator->setSource(product.unpackedB, nullptr);
+  return value ? evaluator->toVector(loc, value) : Value();
+}
+
+Value ProductEmitter::decodeColumns(SmallVectorImpl<LaneIndex> &at, Value k, Range columns) {
+  // A vector of the last group beyond the columns repeats the last one: nothing reads its sums.
+  Value column = at[product.n].base;
+  if (blocking.vectors > 1) {
+    Value whole = minus(minus(columns.upper, index(1)), columns.lower);
+    Value last =
+        plus(columns.lower, minus(whole, builder.createOrFold<arith::RemUIOp>(loc, whole, index(blocking.lanes))));
+    column = arith::MinUIOp::create(builder, loc, column, last);
+  }
+  Type element = cast<MemRefType>(packedB.getType()).getElementType();
+  auto loaded = VectorType::get(blocking.lanes / perElement(), element);
+  Value elements = vector::LoadOp::create(builder, loc, loaded, packedB, packedPlace(column, k));
+  return decode(product.subByte ? unpackHalves(elements) : elements, at);
+}
+
+} // namespace vx
