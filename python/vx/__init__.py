@@ -26,13 +26,13 @@ from ._devices import Device, DeviceKind, available, default_device, devices, em
 from ._history import History
 from ._lora import LoRA
 from ._metrics import AUC, F1, MAE, MSE, Metric, TopK
-from ._optimizers import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, RMSprop
+from ._optimizers import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, ParamGroup, RMSprop
 from ._runtime import Error, Tensor, TrainError
 from ._tensorboard import TensorBoard
 from ._values import arguments as _arguments, to_array as _to_array, to_tensor as _to_tensor
 
 __all__ = ["AUC", "Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "Device", "DeviceKind", "EarlyStopping", "Error", "F1", "History", "Instance", "Lion", "LoRA", "Log", "MAE",
-           "MSE", "Metric", "Model", "Module", "Optimizer", "Pending", "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TensorBoard", "TopK", "TrainError", "available",
+           "MSE", "Metric", "Model", "Module", "Optimizer", "ParamGroup", "Pending", "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TensorBoard", "TopK", "TrainError", "available",
            "compile", "compile_bytes", "default_device", "default_targets", "devices", "empty", "from_torch", "list_devices", "nn", "ones", "set_default_device", "set_log", "tensor", "torch_backend",
            "torch_graphs", "version", "zeros"]
 __version__ = _runtime.version().split()[1]

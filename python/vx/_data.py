@@ -36,6 +36,32 @@ def _named(values, entries, what):
     return {names[0]: values}
 
 
+def weighted_loss(loss):
+    """The text of a loss that takes a weight for each row."""
+    return f"{loss}{',' if ':' in loss else ':'}sample_weight=true"
+
+
+def ignored_index(loss):
+    """The label that does not count; None: there is none."""
+    for entry in loss.partition(":")[2].split(","):
+        if entry.startswith("ignore_index="):
+            return int(entry.partition("=")[2])
+    return None
+
+
+def _weights_of_samples(given, shape):
+    """Weights of rows in the shape of what the loss is computed for; those of whole rows count for each element of it. Raises ValueError."""
+    import numpy
+    weights = numpy.asarray(to_array(given) if hasattr(given, "__dlpack__") else plain(given), numpy.float64)
+    if weights.shape != shape[:weights.ndim] or not weights.ndim:
+        raise ValueError(f"sample_weight: expected {shape[0]} weights, one for each row{f', or an array of {list(shape)}' if len(shape) > 1 else ''}, got {list(weights.shape)}")
+    wrong = ~(numpy.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        place = tuple(int(i) for i in numpy.argwhere(wrong)[0])
+        raise ValueError(f"sample_weight: expected weights of 0 or more, got {weights[place]} in row {place[0]}")
+    return weights.reshape(weights.shape + (1,) * (len(shape) - weights.ndim))
+
+
 class Columns:
     """How the data of a model are divided: `inputs` are those of its prediction, `targets` what its loss takes beside them, without `weights`, the names of inputs for weights of
     rows."""
@@ -77,19 +103,24 @@ class Columns:
         return tensors
 
     def _weigh(self, tensors, sample_weight, class_weight):
+        if class_weight is None and sample_weight is None and (not self.weights or self.weights[0]["name"] in tensors):
+            return
         if class_weight is not None and sample_weight is not None:
             raise ValueError("class_weight, sample_weight: expected one of them, got both")
-        what = "class_weight" if class_weight is not None else "sample_weight"
-        if class_weight is None and sample_weight is None:
-            if self.weights and self.weights[0]["name"] not in tensors: # each row counts once
-                import numpy
-                tensors[self.weights[0]["name"]] = to_input(numpy.ones(rows_of(tensors), numpy.float32), self.weights[0])
-            return
+        import numpy
         if not self.weights:
-            raise ValueError(f"{what}: the loss '{self.loss}' of this module takes no weights: expected a module whose training step has an input 'sample_weight'")
+            what = "class_weight" if class_weight is not None else "sample_weight"
+            raise ValueError(f"{what}: the loss '{self.loss}' of this module takes no weights: expected a module whose training step has an input 'sample_weight'; compile it with "
+                             f"loss='{weighted_loss(self.loss)}'")
+        entry = self.weights[0]
+        rank = len(entry["shape"])
+        shape = tuple(tensors[self.targets[0]["name"]].shape)[:rank] if self.targets else (rows_of(tensors),)
+        weights = numpy.ones(shape, numpy.float32) # each row counts once
         if class_weight is not None:
-            sample_weight = self._weights_of_classes(to_array(tensors[self.targets[0]["name"]]), class_weight)
-        tensors[self.weights[0]["name"]] = to_input(sample_weight, self.weights[0])
+            weights = self._weights_of_classes(to_array(tensors[self.targets[0]["name"]]), class_weight)
+        if sample_weight is not None:
+            weights = weights * _weights_of_samples(sample_weight, shape)
+        tensors[entry["name"]] = to_input(weights.astype(numpy.float32), entry)
 
     def _weights_of_classes(self, labels, class_weight):
         import numpy
@@ -97,11 +128,14 @@ class Columns:
             raise ValueError(f"class_weight: expected labels that are classes, got {labels.dtype}")
         if not isinstance(class_weight, dict):
             raise TypeError(f"class_weight: expected a dict of weights by class, got {type(class_weight).__name__}")
-        unknown = set(numpy.unique(labels).tolist()) - set(class_weight)
+        ignored = ignored_index(self.loss)
+        unknown = set(numpy.unique(labels).tolist()) - set(class_weight) - {ignored}
         if unknown:
             raise ValueError(f"class_weight: expected a weight for each class of the labels, got none for {min(unknown)}")
-        weights = numpy.empty(labels.shape, numpy.float32)
+        weights = numpy.zeros(labels.shape, numpy.float32)
         for label, weight in class_weight.items():
+            if not 0 <= weight < float("inf"):
+                raise ValueError(f"class_weight: expected a weight of 0 or more for class {label}, got {weight}")
             weights[labels == label] = weight
         return weights
 

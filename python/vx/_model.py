@@ -6,7 +6,7 @@ import vx as _vx
 
 from ._ahead import prepared
 from ._cache import Entry, default_folder
-from ._data import Batches, Columns, is_batches
+from ._data import Batches, Columns, is_batches, weighted_loss
 from ._fit import Fit, Sums, make_callbacks, run_batches
 from ._history import History
 from ._lora import LoRA, merge_file
@@ -203,6 +203,8 @@ class Model:
         if is_batches(x, y):
             batches, what = x, "data"
             return self._score(lambda: self._parts(Batches(batches, what=what), batch_size), made, has_perplexity)
+        if sample_weight is not None:
+            self._take_weights()
         tensors = self._columns.arrange(x, y, sample_weight)
         return self._score(lambda: [(tensors, batch_size)], made, has_perplexity)
 
@@ -250,7 +252,10 @@ class Model:
 
         `batch_size`: rows of a step; 0: those of the module, or 32. `validation_data`: (x, y), a dict, or an iterable of batches, evaluated after each epoch. `validation_split`: the
         share of the rows, from the end, that is not trained on but evaluated. `callbacks`: objects of vx.Callback, called in their order. `metrics`: those of evaluate, for the
-        validation. `class_weight` ({class: weight}) and `sample_weight` (a number for each row) are for modules whose step has an input "sample_weight".
+        validation. `class_weight`: {class: weight}, or `sample_weight`: a number for each row; 0 or more. The loss is the sum of the weighted losses
+        divided by the sum of the weights, over a batch and over an epoch; metrics are not weighted, and `class_weight` does not count in the validation. A model whose loss takes no weights is
+        compiled once more for the first fit with some, and goes on with its weights and the optimizer's state. Batches of an iterable have weights as (x, y, sample_weight), if the
+        model has a loss such as "cross_entropy:sample_weight=true".
 
         `loss` and `optimizer` compile a model that has none yet, as vx.Model does. `optimizer`: an object such as vx.AdamW(3e-4), or its text. `rate`: the learning rate; None: that of the
         optimizer's object, of the module, or 1e-3. `schedule`, `warmup`, `accumulate`
@@ -289,6 +294,8 @@ class Model:
                 raise ValueError("fit: prefetch is for an iterable of batches, and the data is arrays")
             if steps_per_epoch is not None:
                 raise ValueError("fit: steps_per_epoch is for an iterable of batches, and the data is arrays")
+            if sample_weight is not None or class_weight is not None or (isinstance(x, tuple) and len(x) == 3 and y is None):
+                self._take_weights()
             columns = self._columns.arrange(x, y, sample_weight, class_weight)
         if validation_split:
             columns, validation = self._columns.split(columns, validation_split)
@@ -328,6 +335,18 @@ class Model:
             self._want_training("fit")
         self._options = {**self._options, "loss": loss, **({} if optimizer is None else {"optimizer": optimizer})}
         self._load(self._compile(self._options))
+
+    def _take_weights(self):
+        """Compiles the model once more where its loss takes no weights of rows; its variables go on."""
+        if self._columns.weights or not self._is_compiled or not self._columns.targets:
+            return
+        old, roles = self._session, ("parameter", "statistic", "optimizer", "counter")
+        values = {one["name"]: old.read_variable(one["name"]) for one in self._variables if one["role"] in roles}
+        options = {**self._options, "loss": weighted_loss(self._options["loss"])}
+        self._load(self._compile(options))
+        self._options = options
+        for name, value in values.items():
+            self._session.write_variable(name, value)
 
     def _steps(self, columns, batch_size, accumulate):
         size = self._functions[self._training["train_step"]]["inputs"][0]["shape"][0]

@@ -317,20 +317,43 @@ def _make_loss(loss, labels, heads, names, sample_weight):
         extra = {"label": Input(*(dim for i, dim in enumerate(shape) if i != axis), dtype="i64")}
     else:
         extra = {"target": Input(*shape, dtype=dtype)}
+    classes = values.get("class_weight")
+    if classes is not None:
+        if kind not in ("cross_entropy", "nll") or len(values) > 1:
+            raise ValueError(f"class_weight: expected cross_entropy or nll without other keys, got '{loss}'; vx.compile of an ONNX file has all of them together")
+        classes = _class_weights(classes, shape[-1])
     if sample_weight:
         extra["sample_weight"] = Input(shape[0] if shape else 1)
-        if values or kind not in ("cross_entropy", "nll", *_ROWS):
+        if values.keys() - {"class_weight"} or kind not in ("cross_entropy", "nll", *_ROWS):
             raise ValueError(f"sample_weight: expected cross_entropy, nll, {', '.join(_ROWS)} without keys, got '{loss}'")
 
     def step(raw, results, tensors):
         head = results[at]
         target = tensors["label" if is_labels else "target"]
-        scores = {"loss": _weighted(kind, head, target, tensors["sample_weight"]) if sample_weight else F._loss(spec, head, target, kind)}
+        weight = tensors["sample_weight"] if sample_weight else None
+        if classes is not None:
+            of_rows = F.embedding(target, constant(classes, "f32"))
+            weight = of_rows if weight is None else of_rows * (weight if len(shape) == 2 else weight.reshape(-1, *[1] * (len(shape) - 2)))
+        scores = {"loss": F._loss(spec, head, target, kind) if weight is None else _weighted(kind, head, target, weight)}
         if kind == "cross_entropy" and is_labels:
             scores["accuracy"] = F._loss(",".join(["cross_entropy:", *(f"{key}={value}" for key, value in values.items() if key in ("ignore_index", "axis"))]), head, target, "accuracy", 2)[1]
         return scores
 
     return step, extra
+
+
+def _class_weights(text, classes):
+    """The numbers of "1/0.5/2", one for each class."""
+    import math
+    try:
+        weights = [float(part) for part in text.split("/")]
+    except ValueError:
+        weights = [-1.0]
+    if not all(0 <= weight < math.inf for weight in weights):
+        raise ValueError(f"class_weight: expected weights of at least 0, such as 1/0.5/2, got '{text}'")
+    if len(weights) != classes:
+        raise ValueError(f"class_weight: expected {classes} weights, one for each class, got {len(weights)}")
+    return weights
 
 
 def _weighted(kind, output, target, weight):
@@ -339,7 +362,7 @@ def _weighted(kind, output, target, weight):
         rows = -F.pick(output if kind == "nll" else F.log_softmax(output), target)
     else:
         rows = _ROWS[kind](output, target)
-    if rows.ndim > 1:
+    if rows.ndim > weight.ndim:
         rows = rows.mean(list(range(1, rows.ndim)))
     return (weight * rows).sum() / weight.sum()
 

@@ -175,6 +175,8 @@ static Training makeTraining(const std::string &optimizer) {
   options.predict = "pre" + std::string("dict");
   options.precision = std::string("f") + "32";
   if (optimizer == "sgd")
+    options.groups = {{"out.we" + std::string("*"), 0.5, 0.01}, ParamGroup{.pattern = "in.*", .lr_factor = 2}};
+  if (optimizer == "sgd")
     options.optimizer = Sgd{.lr = 0.1, .momentum = 0.9, .nesterov = true};
   else if (optimizer == "adam")
     options.optimizer = Adam{.lr = 0.05};

@@ -7,6 +7,7 @@ Each step begins with what the one before left on the device, so that rounding d
 A step with a label that is no class changes no variable. AMD GPUs, which are emulated, take few steps of the digits, beside the CPU. Exit code: 0 all as wanted, 1 not.
 """
 import argparse
+import fnmatch
 import json
 import os
 import subprocess
@@ -91,6 +92,25 @@ def none(x):
 
 # Optimizers: each changes `w` and `state`, dictionaries of arrays; `g` are the gradients and `t` counts steps from 1.
 
+def of(name, factor_or_decay, groups, usual):
+    """A parameter's factor of the rate (0) or decay (1): that of its group, if it has one."""
+    found = [group[factor_or_decay] for pattern, group in groups.items() if fnmatch.fnmatchcase(name, pattern) and group[factor_or_decay] is not None]
+    return found[0] if found else usual
+
+
+def grouped(optimizer):
+    """The optimizer with a rate and a decay of their own for groups, {pattern: (factor, decay)}: as many optimizers, of which each has its own keys, as in torch."""
+    def step(w, g, state, t, lr, groups=None, **keys):
+        if not groups:
+            return optimizer(w, g, state, t, lr, **keys)
+        usual = keys.pop("weight_decay", 0.01 if optimizer.__name__ == "adamw" else 0.0)
+        for name in list(w):
+            part = {name: w[name]}
+            optimizer(part, {name: g[name]}, state, t, lr * of(name, 0, groups, 1), weight_decay=of(name, 1, groups, usual), **keys)
+            w.update(part)
+    return step
+
+
 def sgd(w, g, state, t, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     for name in w:
         d = g[name] + weight_decay * w[name]
@@ -146,7 +166,7 @@ def adagrad(w, g, state, t, lr, lr_decay=0.0, weight_decay=0.0, initial_accumula
 
 STATES = {"sgd": lambda keys: ["momentum"] if keys.get("momentum") else [], "adam": lambda keys: ["m", "v"], "adamw": lambda keys: ["m", "v"], "lion": lambda keys: ["m"],
           "adagrad": lambda keys: ["sum"], "rmsprop": lambda keys: ["square"] + ["mean"] * bool(keys.get("centered")) + ["momentum"] * bool(keys.get("momentum"))}
-OPTIMIZERS = {function.__name__: function for function in (sgd, adam, adamw, rmsprop, lion, adagrad)}
+OPTIMIZERS = {function.__name__: grouped(function) for function in (sgd, adam, adamw, rmsprop, lion, adagrad)}
 
 
 def clip(gradients, norm, value):
@@ -214,8 +234,10 @@ class Case:
         self.norm, self.value, self.last, self.freeze = norm, value, last, freeze
 
     def get_flags(self):
-        keys = ",".join(f"{key}={json.dumps(value)}" for key, value in self.keys.items())
-        flags = ["--train=auto", f"--loss={self.loss}", f"--optimizer={self.optimizer}{':' + keys if keys else ''}"]
+        keys = ",".join(f"{key}={json.dumps(value)}" for key, value in self.keys.items() if key != "groups")
+        groups = [f"--param-group={pattern}:" + ",".join([f"lr={factor}x"] * (factor is not None) + [f"weight_decay={decay}"] * (decay is not None))
+                  for pattern, (factor, decay) in self.keys.get("groups", {}).items()]
+        flags = ["--train=auto", f"--loss={self.loss}", f"--optimizer={self.optimizer}{':' + keys if keys else ''}", *groups]
         return flags + [f"--clip-norm={self.norm}"] * bool(self.norm) + [f"--clip-value={self.value}"] * bool(self.value) + [f"--freeze={','.join(self.freeze)}"] * bool(self.freeze)
 
 
@@ -274,14 +296,17 @@ for optimizer, kinds in {
         CASES.append(Case(f"{optimizer}_{kind}", "cross_entropy", cross_entropy, labels, optimizer, keys))
     more = {"momentum": 0.9} if optimizer in ("sgd", "rmsprop") else {}
     CASES.append(Case(f"{optimizer}_decay", "mse", mse, numbers, optimizer, {"weight_decay": 0.3, **more}))
+    CASES.append(Case(f"{optimizer}_groups", "mse", mse, numbers, optimizer, {"weight_decay": 0.3, "groups": {"*.bias": (None, 0), "fc1.weight": (0.1, None), "fc2.w*": (2, 0.05)}, **more}))
     CASES.append(Case(f"{optimizer}_clip_norm", "mse", mse, numbers, optimizer, more, norm=0.1))
     CASES.append(Case(f"{optimizer}_clip_both", "mse", mse, numbers, optimizer, more, norm=0.5, value=0.05))
 # eps: Adam's first step hangs on the signs of gradients alone else.
-HALVES = [Case("halves", "cross_entropy", cross_entropy, labels, "adamw", {"eps": 0.1}, norm=0.5),
+HALVES = [Case("halves_groups", "cross_entropy", cross_entropy, labels, "adamw", {"eps": 0.1, "groups": {"fc1.*": (0.5, 0), "fc2.bias": (3, None)}}),
+          Case("halves", "cross_entropy", cross_entropy, labels, "adamw", {"eps": 0.1}, norm=0.5),
           Case("halves_ignored", "cross_entropy:ignore_index=-100", lambda x, label: cross_entropy(x, label, 0, -100), some_ignored, "adam", {"eps": 0.1})]
 # With --precision=f16; the last one's targets are so large that gradients overflow.
 SCALED = [Case("scaled_adamw", "cross_entropy:ignore_index=-100", lambda x, label: cross_entropy(x, label, 0, -100), some_ignored, "adamw", {"eps": 0.1}, norm=0.2),
           Case("scaled_rmsprop", "cross_entropy", cross_entropy, labels, "rmsprop", {"momentum": 0.9, "centered": True, "eps": 0.1}, norm=0.2, value=0.05),
+          Case("scaled_groups", "mse", mse, numbers, "sgd", {"momentum": 0.9, "weight_decay": 0.2, "groups": {"fc1.*": (0.5, 0), "fc2.bias": (3, None)}}),
           Case("scaled_sgd", "mse", mse, numbers, "sgd", {"momentum": 0.9, "dampening": 0.5}),
           Case("scaled_huge", "mse", mse, lambda random: numbers(random) * np.float32(1000), "adagrad", {"eps": 0.1})]
 CASES.append(Case("sgd_clip_not_reached", "mse", mse, numbers, "sgd", norm=100.0, value=50.0))

@@ -40,6 +40,19 @@ def of_labels(y, label, weights=None, smoothing=0.0):
             "gradient": (np.exp(logs) - wanted) * weight[:, None]}
 
 
+def of_weighted(y, label, weights=None, smoothing=0.0, samples=None, ignored=IGNORED):
+    """The same with `weight=` of torch, whose smoothing counts each class by its own weight, and with a weight for each row."""
+    kept = label != ignored
+    place = np.where(kept, label, 0)
+    classes = np.ones(y.shape[1]) if weights is None else np.asarray(weights, np.float64)
+    rows = kept * (np.ones(len(y)) if samples is None else samples.astype(np.float64))
+    logs = log_softmax(y)
+    wanted = (np.eye(y.shape[1])[place] * (1 - smoothing) + smoothing / y.shape[1]) * classes
+    right = kept & (y.argmax(axis=1) == label)
+    return {"loss": (-(wanted * logs).sum(axis=1) * rows, rows * classes[place]), "accuracy": (right.astype(np.float64), kept.astype(np.float64)),
+            "gradient": (np.exp(logs) * wanted.sum(axis=1, keepdims=True) - wanted) * rows[:, None]}
+
+
 def mean_of(part):
     return part[0].sum() / part[1].sum()
 
@@ -75,6 +88,19 @@ def masked_square(x, label, y):
     return {"loss": ((y**2).sum(axis=1) * mask, mask), "gradient": 2 * y * mask[:, None]}
 
 
+def weights_of(x):
+    """A weight for each row, of which some are 0: by the row alone, so that a batch has its own."""
+    return np.where(x[:, 0] > 0.9, 0, np.abs(x[:, 1]) * 0.1).astype(np.float32)
+
+
+def weighted_square(x, label, y):
+    """The weighted mean over all elements of (y - the label's row of the identity) ** 2."""
+    weight = weights_of(x).astype(np.float64)
+    difference = y - np.eye(CLASSES)[of_class(label)]
+    return {"loss": ((difference**2).sum(axis=1) * weight, weight * CLASSES), "gradient": 2 * difference * weight[:, None]}
+
+
+CLASS_TEXT = "/".join(str(float(weight)) for weight in CLASS_WEIGHTS)
 NODE = helper.make_node
 CASES = [
     Case("ignored", f"cross_entropy:ignore_index={IGNORED}", lambda x, label, y: of_labels(y, label)),
@@ -84,6 +110,15 @@ CASES = [
     # A loss that the model has made, by weights of classes whose sum may be below 1.
     Case("weighted", "none", lambda x, label, y: of_labels(y, label, CLASS_WEIGHTS), ("loss",),
          [NODE("SoftmaxCrossEntropyLoss", ["y", "label", "weights"], ["value"], ignore_index=IGNORED)], [("label", TensorProto.INT64)]),
+    # Weights that vx's loss takes: of classes as torch's, of rows, and both; an ignored label has none.
+    Case("classes", f"cross_entropy:class_weight={CLASS_TEXT}", lambda x, label, y: of_weighted(y, of_class(label), CLASS_WEIGHTS), data=lambda x, label: {"x": x, "label": of_class(label)}),
+    Case("classes_smoothed", f"cross_entropy:y,ignore_index={IGNORED},smoothing=0.2,class_weight={CLASS_TEXT}", lambda x, label, y: of_weighted(y, label, CLASS_WEIGHTS, 0.2)),
+    Case("samples", "cross_entropy:sample_weight=true", lambda x, label, y: of_weighted(y, of_class(label), samples=weights_of(x)),
+         data=lambda x, label: {"x": x, "label": of_class(label), "sample_weight": weights_of(x)}),
+    Case("both", f"cross_entropy:class_weight={CLASS_TEXT},ignore_index={IGNORED},sample_weight=true,smoothing=0.1",
+         lambda x, label, y: of_weighted(y, label, CLASS_WEIGHTS, 0.1, weights_of(x)), data=lambda x, label: {"x": x, "label": label, "sample_weight": weights_of(x)}),
+    Case("square_of_samples", "mse:sample_weight=true", weighted_square, ("loss",),
+         data=lambda x, label: {"x": x, "target": np.eye(CLASSES, dtype=np.float32)[of_class(label)], "sample_weight": weights_of(x)}),
     Case("masked", "none", masked_square, ("loss",),
          [NODE("Mul", ["y", "y"], ["squares"]), NODE("MatMul", ["mask", "squares"], ["columns"]), NODE("ReduceSum", ["columns"], ["total"], keepdims=0),
           NODE("ReduceSum", ["mask"], ["count"], keepdims=0), NODE("Div", ["total", "count"], ["value"])],

@@ -590,17 +590,81 @@ class Fits(package_test.Package):
                 call()
 
     def test_weights_of_rows(self):
-        x, y = self.data(40)
-        model = self.trained()
-        for how, text in (({"sample_weight": np.ones(40)}, "sample_weight: the loss 'cross_entropy' of this module takes no weights: expected a module whose training step has an input 'sample_weight'"),
-                          ({"class_weight": {0: 2.0}}, "class_weight: the loss 'cross_entropy' of this module takes no weights"),
-                          ({"class_weight": {0: 2.0}, "sample_weight": np.ones(40)}, "class_weight, sample_weight: expected one of them, got both")):
+        """A model of a file is compiled for weights at the first fit with some; its weights and the optimizer's state go on."""
+        x, y = self.data(50)
+        weights = np.where(np.arange(50) % 3 == 0, 0, np.linspace(0.1, 2, 50)).astype(np.float32)
+        classes = {label: 0.2 * label for label in range(10)}
+        model, same = (self.trained() for _ in range(2))
+        for one in (model, same):
+            one.fit(x, y, epochs=1, batch_size=50, verbose=0, seed=5)
+        log = model.predict(x)["logits"].astype(np.float64)
+        rows = np.log(np.exp(log).sum(1)) - log[np.arange(50), y]
+        self.assertAlmostEqual(model.evaluate(x, y, batch_size=16, sample_weight=weights)["loss"], (rows * weights).sum() / weights.sum(), places=5)
+        self.assertAlmostEqual(model.evaluate(x, y, batch_size=16)["loss"], rows.mean(), places=5)
+        # Weights that are all alike change nothing; those of an iterable, and of classes, are those of rows.
+        for data, how in (((x, y), {"sample_weight": np.full(50, 3.0)}), (((x, y, np.full(50, 0.25)),), {})):
+            model.fit(*data, epochs=2, batch_size=50, verbose=0, seed=6, **how)
+            same.fit(x, y, epochs=2, batch_size=50, verbose=0, seed=6)
+            for name, array in same.get_weights().items():
+                np.testing.assert_allclose(model.get_weights()[name], array, atol=1e-5)
+        self.assertEqual(model._session.progress()["step"], same._session.progress()["step"])
+        ends = []
+        for how in ({"class_weight": classes}, {"sample_weight": 0.2 * y}):
+            model = vx.Model(NETWORK, device="cpu", seed=1, loss="cross_entropy:sample_weight=true", optimizer="adamw:weight_decay=0.01", init="random")
+            ends.append(model.fit(x, y, verbose=0, seed=6, batch_size=50, **how).history["loss"])
+        np.testing.assert_allclose(ends[0], ends[1], rtol=1e-5)
+        batches = [(x[begin:begin + 16], y[begin:begin + 16], weights[begin:begin + 16]) for begin in range(0, 50, 16)]
+        self.assertAlmostEqual(model.evaluate(batches)["loss"], model.evaluate(x, y, sample_weight=weights)["loss"], places=5)
+        self.assertEqual(model.fit(batches, verbose=0).history["step"], [4])
+        # An epoch's loss does not depend on the batches: means are over the sums of the weights.
+        still = [self.trained().fit(x, y, batch_size=size, sample_weight=weights, rate=0.0, verbose=0, accumulate=accumulate, seed=1).history["loss"] for size, accumulate in ((50, 1), (16, 1), (7, 3))]
+        np.testing.assert_allclose(still, [still[0]] * 3, rtol=0.1) # a dropout differs
+        squares = vx.Model(self.line(), loss="mse", optimizer=vx.SGD(0.0), device="cpu", targets="cpu", cache=False)
+        a, b, w = np.arange(1, 6.0).reshape(5, 1), np.zeros((5, 1)), np.array([0, 1, 0.5, 2, 0.1])
+        for size in (5, 2, 1):
+            self.assertAlmostEqual(squares.fit(a, b, batch_size=size, sample_weight=w, verbose=0).history["loss"][0], float((4 * a[:, 0]**2 * w).sum() / w.sum()), places=4)
+        for how, text in (({"class_weight": {0: 2.0}, "sample_weight": np.ones(50)}, "class_weight, sample_weight: expected one of them, got both"),
+                          ({"sample_weight": np.ones(49)}, r"sample_weight: expected 50 weights, one for each row, got \[49\]"), ({"sample_weight": -weights}, "sample_weight: expected weights of 0 or more, got -.* in row 1"),
+                          ({"sample_weight": np.full(50, np.nan)}, "sample_weight: expected weights of 0 or more, got nan in row 0"),
+                          ({"class_weight": {**classes, 3: -1}}, "class_weight: expected a weight of 0 or more for class 3, got -1")):
             with self.assertRaisesRegex(ValueError, text):
                 model.fit(x, y, verbose=0, **how)
-        with self.assertRaisesRegex(ValueError, "sample_weight: the loss"):
-            model.evaluate(x, y, sample_weight=np.ones(40))
-        with self.assertRaisesRegex(ValueError, "sample_weight: the loss"):
-            model.fit((x, y, np.ones(40)), verbose=0)
+        # A module is not compiled again.
+        path = self.path("weightless.vxm")
+        self.trained().save(path)
+        model = vx.Model(path, device="cpu")
+        text = r"the loss 'cross_entropy' of this module takes no weights: .*; compile it with loss='cross_entropy:sample_weight=true'"
+        for call in (lambda: model.fit(x, y, sample_weight=weights, verbose=0), lambda: model.fit((x, y, weights), verbose=0), lambda: model.evaluate(x, y, sample_weight=weights),
+                     lambda: model.fit([(x, y, weights)], verbose=0), lambda: model.fit(x, y, class_weight=classes, verbose=0)):
+            with self.assertRaisesRegex(ValueError, text):
+                call()
+
+    def test_groups_of_parameters(self):
+        base = "sgd:momentum=0.0,dampening=0.0,weight_decay=0.0,nesterov=false"
+        self.assertEqual(str(vx.SGD(0.2, groups=[vx.ParamGroup("*.bias", lr=0.05), vx.ParamGroup("a", weight_decay=0)])), base + ";*.bias:lr=0.25x;a:weight_decay=0.0")
+        model = vx.Model(self.line(), loss="mse", optimizer=vx.SGD(0.25, groups=[vx.ParamGroup("w*", lr=0.125, weight_decay=0.5)]), device="cpu", targets="cpu", cache=False)
+        x, y = np.ones((4, 1), np.float32), np.zeros((4, 1), np.float32)
+        model.fit(x, y, batch_size=4, verbose=0)
+        self.assertEqual(float(model.get_weights()["w"][0, 0]), 1.375) # 2 - 0.125 * (2 * 2 + 0.5 * 2)
+        self.assertIn("w*:lr=0.5,w*:weight_decay=0.5", model.summary())
+        model.fit(x, y, batch_size=4, rate=0.5, verbose=0) # twice the rate of the optimizer is twice that of the group
+        self.assertEqual(float(model.get_weights()["w"][0, 0]), 1.375 * (1 - 0.25 * 2.5))
+        for groups, text in (([vx.ParamGroup("v", lr=0.1)], "--param-group 'v': no parameter that is trained has such a name, did you mean 'w'"),
+                             ([vx.ParamGroup("w", lr=0.1), vx.ParamGroup("*", lr=0.1)], r"--param-group '\*': 'w' is also in the group 'w': expected one group for each weight")):
+            with self.assertRaisesRegex(vx.CompileError, text):
+                vx.Model(self.line(), loss="mse", optimizer=vx.SGD(0.25, groups=groups), device="cpu", targets="cpu", cache=False)
+        for error, text, call in ((ValueError, "ParamGroup 'w': expected lr or weight_decay, got neither", lambda: vx.ParamGroup("w")), (ValueError, "without ';', got 'a;b'", lambda: vx.ParamGroup("a;b", lr=1)),
+                                  (TypeError, "ParamGroup: expected a pattern of names, got int", lambda: vx.ParamGroup(1, lr=1)), (ValueError, "lr: expected 0 or more, got -1", lambda: vx.ParamGroup("w", lr=-1)),
+                                  (TypeError, "groups: expected a list of vx.ParamGroup, got 'w'", lambda: vx.Adam(groups=["w"])),
+                                  (ValueError, "ParamGroup 'w': expected an optimizer with an lr above 0, of which the group's is a multiple, got 0", lambda: vx.Adam(0, groups=[vx.ParamGroup("w", lr=1)]))):
+            with self.assertRaisesRegex(error, text):
+                call()
+
+    def line(self):
+        path = self.path("line.mlir")
+        with open(path, "w") as file:
+            file.write(LINE)
+        return path
 
     def test_histories(self):
         x, y = self.data(64)

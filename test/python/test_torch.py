@@ -54,6 +54,23 @@ class Transformer(nn.Module):
         return self.head(self.blocks(self.table(tokens)).mean(1))
 
 
+class Lion(torch.optim.Optimizer):
+    """As the paper has it; torch has none."""
+
+    def __init__(self, groups, lr, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(groups, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            first, second = group["betas"]
+            for parameter in group["params"]:
+                mean = self.state[parameter].setdefault("mean", torch.zeros_like(parameter))
+                direction = torch.sign(first * mean + (1 - first) * parameter.grad)
+                parameter.mul_(1 - group["lr"] * group["weight_decay"]).sub_(group["lr"] * direction)
+                mean.mul_(second).add_(parameter.grad, alpha=1 - second)
+
+
 class Layers(unittest.TestCase):
     """vx.nn and torch.nn: the results that test_nn.py compares with, and weights from one to the other."""
 
@@ -74,6 +91,66 @@ class Layers(unittest.TestCase):
             self.assertGreater(difference(only(model(x)), theirs(x).detach()), 1e-3)
             theirs.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in model.get_weights().items()})
             self.assertLess(difference(only(model(x)), theirs(x).detach()), 1e-6)
+
+    def test_groups_of_parameters(self):
+        """Five steps of each optimizer with rates and decays of groups, against torch's with param_groups."""
+        rows = torch.Generator().manual_seed(3)
+        x, y = torch.randn(16, 6, generator=rows), torch.randn(16, 3, generator=rows)
+        for ours, make in ((vx.SGD, lambda groups, lr: torch.optim.SGD(groups, lr, momentum=0.9, weight_decay=0.1)), (vx.Adam, lambda groups, lr: torch.optim.Adam(groups, lr, weight_decay=0.1)),
+                           (vx.AdamW, lambda groups, lr: torch.optim.AdamW(groups, lr, weight_decay=0.1)), (vx.RMSprop, lambda groups, lr: torch.optim.RMSprop(groups, lr, weight_decay=0.1)),
+                           (vx.Lion, lambda groups, lr: Lion(groups, lr, weight_decay=0.1))):
+            theirs = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3))
+            weights = {name: tensor.clone() for name, tensor in theirs.state_dict().items()}
+            with self.subTest(optimizer=ours.__name__):
+                more = {"momentum": 0.9} if ours is vx.SGD else {}
+                optimizer = ours(0.02, weight_decay=0.1, groups=[vx.ParamGroup("*.bias", weight_decay=0), vx.ParamGroup("0.w*", lr=0.002, weight_decay=0.3)], **more)
+                model = vx.nn.MLP([6, 5, 3]).compile({"x": ("batch", 6)}, loss="mse", optimizer=optimizer, weights=weights, **CPU)
+                model.fit(x, y, epochs=5, batch_size=16, verbose=0)
+                groups = [{"params": [theirs[2].weight]}, {"params": [theirs[0].bias, theirs[2].bias], "weight_decay": 0}, {"params": [theirs[0].weight], "lr": 0.002, "weight_decay": 0.3}]
+                step = make(groups, 0.02)
+                for _ in range(5):
+                    step.zero_grad()
+                    nn.functional.mse_loss(theirs(x), y).backward()
+                    step.step()
+                for name, tensor in theirs.state_dict().items():
+                    self.assertGreater(difference(tensor, weights[name]), 1e-4)
+                    self.assertLess(difference(model.get_weights()[name], tensor), 1e-6, name)
+
+    def test_weights_of_classes(self):
+        """cross_entropy with torch's `weight`, and fit's class_weight, which is the same without smoothing."""
+        rows = torch.Generator().manual_seed(4)
+        x, label, weight = torch.randn(24, 6, generator=rows), torch.randint(0, 3, (24,), generator=rows), torch.tensor([0.2, 1.5, 0.7])
+        label[::5] = -100
+        for smoothing in (0.0, 0.2):
+            loss = f"cross_entropy:ignore_index=-100,smoothing={smoothing},class_weight=0.2/1.5/0.7"
+            theirs = nn.Linear(6, 3)
+            start = {name: tensor.clone() for name, tensor in theirs.state_dict().items()}
+            wanted = nn.functional.cross_entropy(theirs(x), label, weight, label_smoothing=smoothing)
+            model = vx.from_torch(theirs, x, train=True, loss=loss, optimizer=vx.SGD(0.5), **CPU)
+            self.assertLess(abs(model.evaluate(x, label, batch_size=7)["loss"] - float(wanted.detach())), 1e-6)
+            model.fit(x, label, batch_size=24, verbose=0)
+            wanted.backward()
+            with torch.no_grad():
+                for parameter in theirs.parameters():
+                    parameter -= 0.5 * parameter.grad
+            for name, tensor in theirs.state_dict().items():
+                self.assertLess(difference(model.get_weights()[name], tensor), 1e-6, name)
+        soft = torch.softmax(torch.randn(24, 3, generator=rows), 1)
+        model = vx.from_torch(theirs, x, train=True, loss="cross_entropy:soft=true,class_weight=0.2/1.5/0.7", **CPU)
+        self.assertLess(abs(model.evaluate(x, soft)["loss"] - float(nn.functional.cross_entropy(theirs(x), soft, weight).detach())), 1e-6)
+        # Modules of vx.nn; a weight of a row beside that of its class.
+        label = label.clamp(min=0)
+        for kind in ("cross_entropy", "nll"):
+            model = vx.nn.Linear(6, 3).compile({"x": ("batch", 6)}, loss=f"{kind}:class_weight=0.2/1.5/0.7", sample_weight=True, weights=theirs.state_dict(), **CPU)
+            for samples in (None, torch.rand(24, generator=rows)):
+                logs = theirs(x).detach() if kind == "nll" else torch.log_softmax(theirs(x).detach(), 1)
+                each = weight[label] * (1 if samples is None else samples)
+                wanted = float((-logs[torch.arange(24), label] * each).sum() / each.sum())
+                self.assertAlmostEqual(model.evaluate(x, label, sample_weight=samples)["loss"], wanted, places=5)
+        for loss, text in (("cross_entropy:class_weight=1/2", "class_weight: expected 3 weights, one for each class, got 2"), ("nll:class_weight=1/2/-1", "expected weights of at least 0, such as 1/0.5/2, got '1/2/-1'"),
+                           ("cross_entropy:class_weight=1/2/1,smoothing=0.1", "class_weight: expected cross_entropy or nll without other keys")):
+            with self.assertRaisesRegex(ValueError, text):
+                vx.nn.Linear(6, 3).compile({"x": ("batch", 6)}, loss=loss, **CPU)
 
     def test_files_of_torch(self):
         module = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Linear(3, 2).to(torch.bfloat16))

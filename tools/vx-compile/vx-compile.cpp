@@ -118,6 +118,7 @@ struct Options {
   bool strictMath = false;
   bool strict = false;
   std::string gradient;
+  std::vector<std::string> groups; // of parameters
   std::string train, freeze, loss, optimizer, batchNorm, dropout, exported, init;
   double clipNorm = 0, clipValue = 0;
   std::string memory;
@@ -177,6 +178,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Training");
   app.add_option("--optimizer", options.optimizer,
                  "NAME[:KEY=VALUE,...]: sgd, adam, adamw, rmsprop, lion or adagrad; PyTorch's defaults")
+      ->group("Training");
+  app.add_option("--param-group", options.groups,
+                 "GLOB:lr=0.1x,weight_decay=0: a learning rate, as a multiple, and a decay for parameters of these "
+                 "names; may be repeated")
       ->group("Training");
   app.add_option("--clip-norm", options.clipNorm, "The greatest norm of all gradients together")->group("Training");
   app.add_option("--clip-value", options.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
@@ -247,6 +252,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   for (const auto &[name, value] : {std::pair("--clip-norm", options.clipNorm), {"--clip-value", options.clipValue}})
     if (app.count(name) > 0 && !(value > 0))
       throw usageError("{}: expected a number above 0, got {}", name, value);
+  if (!options.groups.empty() && options.optimizer.empty())
+    throw usageError("--param-group: expected --optimizer with it, got none");
+  for (const std::string &group : options.groups)
+    options.optimizer += ";" + group;
   if (options.targets.empty()) {
     options.targets = defaultTargets(built);
     printMessage("{}: note: compiling for this machine: --target={}\n", name, options.targets);

@@ -132,6 +132,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--loss", model.loss, "NAME[:[OUTPUT][,KEY=VALUE...]], as vx-compile takes it")->group("Model");
   app.add_option("--optimizer", model.optimizer, "NAME[:KEY=VALUE,...], as vx-compile takes it; adamw by default")
       ->group("Model");
+  std::vector<std::string> groups;
+  app.add_option("--param-group", groups,
+                 "GLOB:lr=0.1x,weight_decay=0: a learning rate, as a multiple, and a decay for parameters of these "
+                 "names; may be repeated")
+      ->group("Model");
   app.add_option("--train", model.train, "What is trained: auto, the default, or initializers' names, with '*'")
       ->group("Model");
   app.add_option("--freeze", model.freeze, "Initializers that are not trained")->group("Model");
@@ -231,8 +236,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (app.count("--export-form") > 0 && options.exported.empty())
     throw usageError("--export-form: expected --export F with it, got none");
   const bool isModule = options.module.ends_with(".vxm");
-  for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--classes", "--init", "--clip-norm",
-                           "--clip-value", "--batch-norm", "--dropout", "--precision", "--memory", "--emit"})
+  for (const char *flag :
+       {"--loss", "--optimizer", "--param-group", "--train", "--freeze", "--classes", "--init", "--clip-norm",
+        "--clip-value", "--batch-norm", "--dropout", "--precision", "--memory", "--emit"})
     if (isModule && app.count(flag) > 0)
       throw usageError("{} is for a model; '{}' is a module, which is compiled", flag, options.module);
   for (const auto &[flag, value] : {std::pair("--clip-norm", model.clipNorm), {"--clip-value", model.clipValue}})
@@ -244,6 +250,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       throw usageError("--memory: expected a number of bytes of 1 or more, got '{}'", options.memory);
     model.memory = static_cast<int64_t>(bytes);
   }
+  for (const std::string &group : groups)
+    model.optimizer += ";" + group;
   model.batch = options.batch > 0 ? options.batch : 32; // what batches have by default
   model.device = options.device;
   model.noFallback = options.noFallback;

@@ -2,16 +2,75 @@
 #include "vx/Autodiff/Losses.h"
 
 #include "MetricCounts.h"
+#include "ModelOutput.h"
 
 #include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
 
 namespace vx {
+
+/// "1/0.5/2", a weight for each class; empty after an error.
+static std::vector<double> parseClassWeights(StringRef text, std::string &error) {
+  std::vector<double> weights;
+  SmallVector<StringRef> pieces;
+  text.split(pieces, '/');
+  for (StringRef piece : pieces) {
+    double weight = 0;
+    if (piece.empty() || piece.getAsDouble(weight) || !std::isfinite(weight) || weight < 0) {
+      error = ("--loss: expected a weight of at least 0 for each class, such as 1/0.5/2, as class_weight, got '" +
+               piece + "' as that of class " + Twine(weights.size()))
+                  .str();
+      return {};
+    }
+    weights.push_back(weight);
+  }
+  if (llvm::all_of(weights, [](double weight) { return weight == 0; })) {
+    error = ("--loss: expected a class_weight above 0, got '" + text + "'").str();
+    return {};
+  }
+  return weights;
+}
+
+std::optional<LossSpec> LossSpec::parseOption(StringRef text, std::string &error) {
+  auto [name, rest] = text.split(':');
+  SmallVector<StringRef> entries;
+  rest.split(entries, ',');
+  std::string others = name.str();
+  std::optional<StringRef> classes, samples;
+  for (auto [number, entry] : llvm::enumerate(entries)) {
+    auto [key, value] = entry.split('=');
+    if (key == "class_weight")
+      classes = value;
+    else if (key == "sample_weight")
+      samples = value;
+    else
+      others += (number == 0 ? ":" : others.size() == name.size() ? ":," : ",") + entry.str();
+  }
+  std::optional<LossSpec> spec = parse(StringRef(others), error);
+  if (!spec)
+    return std::nullopt;
+  if (classes && spec->name != "cross_entropy" && spec->name != "nll") {
+    error = "--loss: class_weight is for cross_entropy and nll, got it for '" + spec->name + "'";
+    return std::nullopt;
+  }
+  if (classes) {
+    spec->classWeights = parseClassWeights(*classes, error);
+    if (spec->classWeights.empty())
+      return std::nullopt;
+  }
+  if (samples && *samples != "true" && *samples != "false") {
+    error = ("--loss: expected true or false as sample_weight, got '" + *samples + "'").str();
+    return std::nullopt;
+  }
+  spec->takesWeights = samples && *samples == "true";
+  return spec;
+}
 
 namespace {
 
@@ -47,6 +106,47 @@ private:
   Expression sum(Expression value, ArrayRef<int64_t> axes) { return {&g, g.reduce(ReduceKind::sum, value, axes)}; }
 
   InFlightDiagnostic refuse() { return emitError(UnknownLoc::get(g.context)) << "--loss: " << spec.name << " "; }
+
+  /// An input with a weight for each of `dims`; null after an error.
+  Value addWeights(ArrayRef<DimAttr> dims, Type elementType) {
+    auto function = dyn_cast_or_null<func::FuncOp>(g.builder.getInsertionBlock()->getParentOp());
+    for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
+      if (getInputName(function, i) == "sample_weight")
+        return refuse() << "cannot add an input 'sample_weight': the model has one", Value();
+    Value weights = addInput("sample_weight", g.makeType(dims, g.builder.getF32Type()));
+    return weights ? g.cast(weights, elementType) : Value();
+  }
+
+  /// What has no weight does not count, whatever it is.
+  Expression weigh(Expression values, Expression weights) {
+    return selectOrZero(compare(ComparePredicate::ne, weights, 0), values * weights);
+  }
+
+  /// The sum of values that are multiplied by their weights, by the sum of the weights; 0 where that is 0.
+  Expression weightedMean(Expression values, Expression weights, LossResults &results) {
+    Expression total = sum(weights, getAxes(weights));
+    results.rows = total;
+    return sum(values, getAxes(values)) / apply<MaxOp>(total, fill(std::numeric_limits<float>::min(), total));
+  }
+
+  /// The mean over elements, or with weights of rows that over these.
+  Value meanOfElements(Expression values, LossResults &results, ArrayRef<int64_t> counted = {}) {
+    if (!spec.takesWeights)
+      return mean(values, counted);
+    SmallVector<DimAttr> dims = getDims(values);
+    if (dims.empty())
+      return refuse() << "takes a sample_weight for each row: expected an output with rows, got "
+                      << describeType(values.value.getType()),
+             Value();
+    if (!counted.empty())
+      for (int64_t axis = static_cast<int64_t>(dims.size()) - 1; axis > 0; --axis)
+        values = sum(values, {axis});
+    Value weights = addWeights({dims[0]}, getElementTypeOrSelf(values.value));
+    if (!weights)
+      return {};
+    Expression each{&g, g.broadcastInDim(weights, getDims(values), {0})};
+    return weightedMean(weigh(values, each), each, results);
+  }
 
   /// The sum by how many there are, or by 1 where there is none.
   Expression mean(Expression values, ArrayRef<int64_t> counted = {}) {
@@ -90,6 +190,11 @@ private:
                         << describeSource(softmax.getLoc()) << "': cross_entropy takes these",
                Value();
     }
+    const size_t classes = spec.classWeights.size();
+    if (classes > 0 && (type.isDynamicDim(axis) || static_cast<size_t>(type.getDimSize(axis)) != classes))
+      return refuse() << "wants as many class_weight as classes: the output is " << describeType(type)
+                      << " with its classes in dimension " << axis << ", got " << classes,
+             Value();
     Expression scores = widen(spec.name == "nll" ? output : findLogits());
     return spec.isSoft ? buildSoft(scores, results) : buildLabelled(scores, results);
   }
@@ -130,20 +235,34 @@ private:
     return compare(ComparePredicate::eq, {&g, makeNumbers(getDims(logs))}, repeat(label, logs, axis));
   }
 
-  /// The distribution that the output is to be: smoothed, all classes have an equal part of a share of it.
+  /// The weights of the classes, repeated over the rows.
+  Expression getClassWeights(Expression like) {
+    auto elementType = cast<FloatType>(getElementTypeOrSelf(like.value));
+    RankedTensorType type = g.makeType(g.dim(static_cast<int64_t>(spec.classWeights.size())), elementType);
+    SmallVector<Attribute> weights;
+    for (double weight : spec.classWeights)
+      weights.push_back(FloatAttr::get(elementType, weight));
+    return {&g, g.broadcastInDim(g.emitConstant(DenseElementsAttr::get(type, weights)), getDims(like), {axis})};
+  }
+
+  /// The distribution that the output is to be: smoothed, all classes have an equal part of a share of it. Each
+  /// class is multiplied by its weight.
   Expression getWanted(Expression truth, Expression logs) {
     Expression wanted = spec.isSoft ? truth : select(isLabelled(truth, logs), fill(1, logs), fill(0, logs));
-    if (spec.smoothing == 0)
-      return wanted;
-    Expression classes{&g, g.emitDim(getDims(logs)[axis], getElementTypeOrSelf(logs.value))};
-    Expression part = fill(spec.smoothing, classes) / classes;
-    return wanted * (1 - spec.smoothing) + Expression{&g, g.broadcastInDim(part, getDims(logs), {})};
+    if (spec.smoothing != 0) {
+      Expression classes{&g, g.emitDim(getDims(logs)[axis], getElementTypeOrSelf(logs.value))};
+      Expression part = fill(spec.smoothing, classes) / classes;
+      wanted = wanted * (1 - spec.smoothing) + Expression{&g, g.broadcastInDim(part, getDims(logs), {})};
+    }
+    return spec.classWeights.empty() ? wanted : wanted * getClassWeights(logs);
   }
 
   /// Of each row. What a label does not mean is not multiplied: its logarithm may be infinite.
   Expression getRows(Expression logs, Expression truth) {
     if (spec.isSoft)
       return -sum(getWanted(truth, logs) * logs, {axis});
+    if (!spec.classWeights.empty())
+      logs = logs * getClassWeights(logs);
     Expression rows = -sum(selectOrZero(isLabelled(truth, logs), logs), {axis});
     if (spec.smoothing == 0)
       return rows;
@@ -160,7 +279,7 @@ private:
         scores, truth, [&](Expression x, Expression target) { return getRows(getLogs(x), target); },
         [&](Expression x, Expression target, Expression seed) {
           Expression logs = getLogs(x), says = apply<ExpOp>(logs), wanted = getWanted(target, logs);
-          if (spec.isSoft)
+          if (spec.isSoft || !spec.classWeights.empty())
             says = says * repeat(sum(wanted, {axis}), says.value, axis);
           return (says - wanted) * repeat(seed, says.value, axis);
         });
@@ -170,7 +289,11 @@ private:
     Expression target{&g, addInput("target", cast<RankedTensorType>(scores.value.getType()))};
     results.metrics.emplace_back("accuracy",
                                  mean(count(compare(ComparePredicate::eq, placesOf(scores), placesOf(target)))));
-    return mean(getLossOfRows(scores, target));
+    Expression loss = getLossOfRows(scores, target);
+    if (!spec.takesWeights)
+      return mean(loss);
+    Expression weights{&g, addWeights(getDims(loss), getElementTypeOrSelf(loss.value))};
+    return weights.value ? weightedMean(weigh(loss, weights), weights, results).value : Value();
   }
 
   Value buildLabelled(Expression scores, LossResults &results) {
@@ -187,9 +310,10 @@ private:
     // A label that is no class fails the call before anything is changed.
     label.value = g.emit<CheckIndicesOp>(label.value, g.toArray({classes}), /*from_start=*/true);
     Expression loss = getLossOfRows(scores, label), isRight = hasBestAt(label, scores);
+    const bool isWeighted = spec.takesWeights || !spec.classWeights.empty();
     if (!kept.value) {
       results.metrics.emplace_back("accuracy", mean(count(isRight)));
-      return mean(loss);
+      return isWeighted ? meanOfWeighted(label, kept, scores, loss, results) : mean(loss).value;
     }
     isRight = both(isRight, kept);
     auto meanOfKept = [&](Expression values) -> Expression {
@@ -200,7 +324,27 @@ private:
       return sum(values, getAxes(values)) / apply<MaxOp>(count, fill(1, count));
     };
     results.metrics.emplace_back("accuracy", meanOfKept(count(isRight)));
-    return meanOfKept(selectOrZero(kept, loss));
+    return isWeighted ? meanOfWeighted(label, kept, scores, loss, results) : meanOfKept(selectOrZero(kept, loss)).value;
+  }
+
+  /// Of rows that are multiplied by the weights of their classes. Each row counts the weight of its label, times that
+  /// of its sample; 0 if it is not `kept`, which may be null. Null after an error.
+  Value meanOfWeighted(Expression label, Expression kept, Expression scores, Expression loss, LossResults &results) {
+    Expression weights{&g, {}};
+    if (!spec.classWeights.empty())
+      weights = sum(selectOrZero(isLabelled(label, scores), getClassWeights(scores)), {axis});
+    if (spec.takesWeights) {
+      Expression own{&g, addWeights(getDims(loss), getElementTypeOrSelf(loss.value))};
+      if (!own.value)
+        return {};
+      loss = weigh(loss, own);
+      weights = weights.value ? weights * own : own;
+    }
+    if (kept.value) {
+      loss = selectOrZero(kept, loss);
+      weights = selectOrZero(kept, weights);
+    }
+    return weightedMean(loss, weights, results);
   }
 
   //===-- Of elements -----------------------------------------------------------------------------===//
@@ -208,38 +352,42 @@ private:
   Value buildElements(LossResults &results) {
     Expression x = widen(output);
     auto type = cast<RankedTensorType>(x.value.getType());
-    if (spec.name == "none" && type.hasStaticShape() && type.getNumElements() == 1) {
+    if (spec.name == "none" && !spec.takesWeights && type.hasStaticShape() && type.getNumElements() == 1) {
       // A mean that the model has taken.
       results.rows = buildCountOfMean(g, x);
       return g.reshape(x, {});
     }
     if (spec.name == "none")
-      return mean(x);
+      return meanOfElements(x, results);
     if (spec.name == "kl" && type.getRank() == 0)
       return refuse() << "wants an output of one dimension or more, got " << describeType(type), Value();
     Expression target{&g, addInput("target", type)};
     if (spec.name == "bce")
-      return mean(withGradient(
-          x, target, [&](Expression p, Expression t) { return getBinary(p, t); },
-          [&](Expression p, Expression t, Expression seed) { return seed * getBinaryGradient(p, t); }));
+      return meanOfElements(
+          withGradient(
+              x, target, [&](Expression p, Expression t) { return getBinary(p, t); },
+              [&](Expression p, Expression t, Expression seed) { return seed * getBinaryGradient(p, t); }),
+          results);
     if (spec.name == "bce_logits")
-      return mean(withGradient(
-          x, target, [&](Expression z, Expression t) { return getLogitBinary(z, t); },
-          [&](Expression z, Expression t, Expression seed) { return seed * getLogitBinaryGradient(z, t); }));
+      return meanOfElements(
+          withGradient(
+              x, target, [&](Expression z, Expression t) { return getLogitBinary(z, t); },
+              [&](Expression z, Expression t, Expression seed) { return seed * getLogitBinaryGradient(z, t); }),
+          results);
     if (spec.name == "kl") {
       // 0 * log(0) is 0. By the batch's rows: what PyTorch calls batchmean.
       Expression part = target * (apply<LogOp>(target) - x);
-      return mean(selectOrZero(compare(ComparePredicate::gt, target, 0), part), {0});
+      return meanOfElements(selectOrZero(compare(ComparePredicate::gt, target, 0), part), results, {0});
     }
     Expression difference = x - target;
     if (spec.name == "mse")
-      return mean(difference * difference);
+      return meanOfElements(difference * difference, results);
     Expression distance = apply<AbsOp>(difference);
     if (spec.name == "l1")
-      return mean(distance);
+      return meanOfElements(distance, results);
     Expression square = difference * difference * 0.5;
     Expression line = (distance - spec.delta * 0.5) * spec.delta;
-    return mean(select(compare(ComparePredicate::lt, distance, spec.delta), square, line)); // huber
+    return meanOfElements(select(compare(ComparePredicate::lt, distance, spec.delta), square, line), results); // huber
   }
 
   using Formula = llvm::function_ref<Expression(Expression x, Expression target)>;

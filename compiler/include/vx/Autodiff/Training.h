@@ -3,12 +3,17 @@
 #define VX_AUTODIFF_TRAINING_H
 
 #include "llvm/ADT/StringRef.h"
+#include <concepts>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace vx {
+
+/// Text of an option, of any type but StringRef.
+template <typename Text>
+concept OptionText = std::convertible_to<const Text &, llvm::StringRef> && !std::same_as<Text, llvm::StringRef>;
 
 /// NAME[:[OUTPUT][,key=value...]], e.g. "cross_entropy:logits,smoothing=0.1".
 struct LossSpec {
@@ -19,19 +24,44 @@ struct LossSpec {
   std::optional<int64_t> ignoredIndex; // cross_entropy, nll: rows with this label do not count
   int64_t axis = -1;                   // cross_entropy, nll: of the classes
   double delta = 1;                    // huber
+  std::vector<double> classWeights;    // cross_entropy, nll: one for each class; empty: all are 1
+  bool takesWeights = false;           // an input `sample_weight` has the weight of each row
 
   /// None if the text is wrong, with the expected and the given value in `error`.
+  template <OptionText Text>
+  static std::optional<LossSpec> parse(const Text &text, std::string &error) {
+    return parseOption(text, error);
+  }
+  /// The whole of an option (Losses.cpp): `parse` of a StringRef, which knows the other keys, and the keys
+  /// `class_weight` and `sample_weight`.
+  static std::optional<LossSpec> parseOption(llvm::StringRef text, std::string &error);
   static std::optional<LossSpec> parse(llvm::StringRef text, std::string &error);
   /// Whether an input holds class numbers and is called `label`; else it is called `target`, if there is one.
   bool takesLabels() const { return (name == "cross_entropy" && !isSoft) || name == "nll"; }
 };
 
-/// NAME[:key=value...], e.g. "adamw:weight_decay=0.05,beta2=0.95". The defaults are PyTorch's.
+/// Parameters whose names match `pattern`, with a learning rate and a decay of their own.
+struct ParameterGroup {
+  std::string pattern;
+  std::optional<double> rateFactor; // times the learning rate of the step
+  std::optional<double> weightDecay;
+};
+
+/// NAME[:key=value...][;PATTERN:key=value...]..., e.g. "adamw:weight_decay=0.05,beta2=0.95;*.bias:weight_decay=0". The
+/// defaults are PyTorch's.
 struct OptimizerSpec {
   std::string name;
-  std::vector<std::pair<std::string, double>> values; // of all keys, in the optimizer's order
+  // Of all keys, in the optimizer's order; then those of the groups, as "PATTERN:key", for `describe`.
+  std::vector<std::pair<std::string, double>> values;
   std::optional<double> clipNorm, clipValue;
+  std::vector<ParameterGroup> groups;
 
+  template <OptionText Text>
+  static std::optional<OptimizerSpec> parse(const Text &text, std::string &error) {
+    return parseOption(text, error);
+  }
+  /// The whole of an option (Optimizers.cpp): `parse` of a StringRef, which knows the optimizers, and the groups.
+  static std::optional<OptimizerSpec> parseOption(llvm::StringRef text, std::string &error);
   static std::optional<OptimizerSpec> parse(llvm::StringRef text, std::string &error);
   double get(llvm::StringRef key) const;
   /// "adamw:beta1=0.9,beta2=0.999,eps=1e-08,weight_decay=0.01,clip_norm=1"

@@ -165,6 +165,14 @@ private:
   std::vector<std::string> labels;
 };
 
+/// Parameters by their names ('*', '?', '[a-z]'), with a learning rate and a decay of their own. A group that matches
+/// nothing, and two that match one parameter, are refused.
+struct ParamGroup {
+  std::string pattern;
+  double lr_factor = 1;     // times the learning rate of the step
+  double weight_decay = -1; // below 0: the optimizer's
+};
+
 struct Training {
   Optimizer optimizer = {};
   double clip_norm = 0;          // the greatest norm of all gradients; 0: no limit
@@ -175,6 +183,7 @@ struct Training {
   std::string freeze = {};       // patterns of parameters that are not trained, between commas; empty: none
   std::string predict = {};      // the function by which the module predicts; empty: the graph's first
   int64_t planned_batch = 0;     // rows that `memory` is planned for; 0: not known
+  std::vector<ParamGroup> groups = {};
 };
 
 /// Adds the functions "train_step" and "evaluate" to the graph's module: `body` takes tensors and returns the Loss. The
@@ -191,6 +200,11 @@ void train(Graph &graph, const std::string &name, std::initializer_list<const ch
   if (text.empty())
     text = "adamw:beta1=" + detail::spell(optimizer.beta1) + ",beta2=" + detail::spell(optimizer.beta2) +
            ",eps=" + detail::spell(optimizer.epsilon) + ",weight_decay=" + detail::spell(optimizer.weight_decay);
+  for (const ParamGroup &group : options.groups) {
+    text += ";" + group.pattern + ":lr=" + detail::spell(group.lr_factor) + "x";
+    if (group.weight_decay >= 0)
+      text += ",weight_decay=" + detail::spell(group.weight_decay);
+  }
   vxb_training raw = {};
   raw.struct_size = sizeof(raw);
   raw.evaluate = "evaluate";

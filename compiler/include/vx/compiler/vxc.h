@@ -72,11 +72,12 @@ typedef struct vxc_options {
   // variables (docs/training.md). A note states for each initializer whether it is trained. NULL: the module does not
   // train.
   const char *train;
-  const char *freeze;    // patterns of initializers that are not trained; NULL: none
-  const char *loss;      // "NAME", "NAME:OUTPUT", "NAME:OUTPUT,key=value,..."
-  const char *optimizer; // "NAME", "NAME:key=value,..."
-  double clip_norm;      // the greatest norm of all gradients; 0: any
-  double clip_value;     // the greatest absolute value of a gradient; 0: any
+  const char *freeze; // patterns of initializers that are not trained; NULL: none
+  const char *loss;   // "NAME", "NAME:OUTPUT", "NAME:OUTPUT,key=value,..."
+  // "NAME", "NAME:key=value,..."; then for groups of parameters ";PATTERN:lr=0.1x,weight_decay=0" each.
+  const char *optimizer;
+  double clip_norm;  // the greatest norm of all gradients; 0: any
+  double clip_value; // the greatest absolute value of a gradient; 0: any
   // "train": in "train_step" batch norms are of the batch, and their mean and variance are variables, which it updates.
   // "frozen": these are constants. NULL: as the file states for each ('training_mode'), else frozen.
   const char *batch_norm;
