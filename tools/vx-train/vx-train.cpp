@@ -22,7 +22,8 @@ using namespace vx::tools;
 namespace train = vx::train;
 
 static constexpr const char *Examples = R"(
-DIR has an .npy file for each input of the training step, INPUT.npy; that of the labels may be label.npy.
+--data is a folder with an .npy file for each input of the training step, INPUT.npy; that of the labels may be
+label.npy. Or it is a folder of images by class, DIR/CLASS/*.png, or a CSV file with the names of its columns.
 
 Examples:
   Model:       vx-train model.onnx --loss=cross_entropy --optimizer=adamw:weight_decay=.05 --data digits --save trained.safetensors
@@ -31,6 +32,8 @@ Examples:
   Train:       vx-train model.vxm --data digits --epochs 20 --save trained.safetensors
                vx-train model.vxm --data digits --batch-size 64 --seed 7 --validation=0.1
                vx-train model.vxm --data train --validation=test --early-stop=5,1e-4 --stop-on-nan
+  Images:      vx-train model.onnx --loss=cross_entropy --classes=2 --data pets --validation=0.1 --normalize=imagenet --resize=256 --save-module pets.vxm
+  CSV:         vx-train model.onnx --loss=cross_entropy --data flowers.csv --label=species --epochs 50 --export flowers.onnx
   Rate:        vx-train model.vxm --data digits --lr 3e-3 --schedule=cosine:1e-5 --warmup 100
   Checkpoints: vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10
                vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10 --resume run1
@@ -48,6 +51,7 @@ namespace {
 struct Options {
   std::string module;
   std::string data;
+  DataOptions dataOptions;
   uint64_t epochs = 1;
   int64_t batch = 0;
   std::string memory;
@@ -159,7 +163,24 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Model");
   app.add_option("--emit", model.emit, "F: write the module that is made of the model")->group("Model");
 
-  app.add_option("--data", options.data, "DIR: the data to train on")->group("Train");
+  app.add_option("--data", options.data,
+                 "The data to train on: a folder of .npy files, a folder of images by class (DIR/CLASS/*.png), or a "
+                 "CSV file")
+      ->group("Train");
+  app.add_option("--label", options.dataOptions.label, "The column of a CSV file with the labels or targets")
+      ->group("Data");
+  app.add_option("--image-size", options.dataOptions.imageSize,
+                 "Height and width of images, 224 or 224x320; those of the model by default")
+      ->group("Data");
+  app.add_option("--resize", options.dataOptions.resize,
+                 "N: resize the shorter side of images to N pixels and cut out the centre; by default images are "
+                 "resized as a whole")
+      ->check(wholeNumber(1, 1 << 14))
+      ->group("Data");
+  app.add_option("--normalize", options.dataOptions.normalize,
+                 "Samples of images: unit (0 to 1, the default), signed (-1 to 1), imagenet, or "
+                 "MEAN,...:DEVIATION,... of samples from 0 to 1")
+      ->group("Data");
   app.add_option("--epochs", options.epochs,
                  "Ends when so many epochs are done, those before --resume too; 1 by default")
       ->check(wholeNumber(1, 1'000'000'000))
@@ -180,7 +201,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(0, UINT64_MAX))
       ->group("Train");
   app.add_option("--validation", options.validation,
-                 "A part of the data that is not trained on, 0.1, or DIR: evaluated behind each epoch")
+                 "A part of the data that is not trained on, 0.1, or data as --data: evaluated after each epoch")
       ->group("Train");
   app.add_option("--early-stop", options.earlyStop,
                  "EPOCHS[,LEAST]: end when the loss has not become less by more than LEAST for so many epochs")
@@ -235,6 +256,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("expected --data DIR, --export F, --save-module F or --summary; see --help");
   if (app.count("--export-form") > 0 && options.exported.empty())
     throw usageError("--export-form: expected --export F with it, got none");
+  options.dataOptions.normalizes = app.count("--normalize") > 0;
+  for (const char *flag : {"--label", "--image-size", "--resize", "--normalize"})
+    if (options.data.empty() && app.count(flag) > 0)
+      throw usageError("{}: expected --data with it, got none", flag);
   const bool isModule = options.module.ends_with(".vxm");
   for (const char *flag :
        {"--loss", "--optimizer", "--param-group", "--train", "--freeze", "--classes", "--init", "--clip-norm",
@@ -274,33 +299,45 @@ static std::pair<std::string, uint64_t> checkpointOption(const std::string &text
 // The training set and, where there is one, that of the validation.
 static std::pair<train::Dataset, std::optional<train::Dataset>>
 readData(const Options &options, uint64_t seed, const vx_training_info &training, CommandFiles &files) {
-  auto folder = [&](const std::string &path) {
-    const auto found = dataFiles(path, training);
-    for (const auto &[name, file] : found)
-      files.addInput(fmt::format("the data of '{}'", name), file);
-    return train::Dataset::npy(found);
-  };
-  train::Dataset all = folder(options.data);
+  train::Dataset all = openData(options.data, options.dataOptions, training, {}, files);
   if (options.validation.empty())
     return {all, std::nullopt};
   double part = 0;
   const char *begin = options.validation.data(), *end = begin + options.validation.size();
   const auto [last, error] = std::from_chars(begin, end, part);
   if (error != std::errc() || last != end)
-    return {all, folder(options.validation)};
+    return {all, openData(options.validation, options.dataOptions, training, all.classes(), files)};
   if (!(part > 0 && part < 1))
-    throw usageError("--validation: expected a part between 0 and 1, or a folder, got '{}'", options.validation);
+    throw usageError("--validation: expected a part between 0 and 1, or data as --data, got '{}'", options.validation);
   auto [validation, rest] = all.split(part, seed);
   return {rest, validation};
 }
 
+// Which number each class has, and what else there is to know of the data.
+static void tellData(const Notes &notes, const train::Dataset &data) {
+  for (const std::string &note : data.notes())
+    notes.tell(note);
+  if (!data.description().empty())
+    notes.tell(fmt::format("{} {}", data.rows(), data.description()));
+  constexpr size_t mostNames = 20;
+  std::string text;
+  for (size_t i = 0; i < std::min(data.classes().size(), mostNames); ++i)
+    text += fmt::format("{}{} '{}'", i ? ", " : "", i, data.classes()[i]);
+  if (data.classes().size() > mostNames)
+    text += fmt::format(" and {} more", data.classes().size() - mostNames);
+  if (!text.empty())
+    notes.tell("classes: " + text);
+}
+
 static train::History historySoFar(const Notes &notes, const vx_training_info &training, const train::FitOptions &fit,
-                                   const train::Session &session) {
+                                   const train::Session &session, const train::Dataset &data) {
   train::History history = notes.history;
   history.optimizer = training.optimizer;
   history.loss = training.loss;
   history.schedule = fit.schedule->text();
   history.seed = session.progress().seed;
+  history.data = data.description();
+  history.classes = data.classes();
   return history;
 }
 
@@ -367,6 +404,7 @@ static int trainModule(const char *name, const Options &options, train::Session 
   const uint64_t seed = options.seed.value_or(session.progress().seed);
   const auto [data, validation] = readData(options, seed, training, files);
   checkFiles(files);
+  tellData(*notes, data);
   fit.validation = validation ? &*validation : nullptr;
 
   train::History history;
@@ -379,7 +417,7 @@ static int trainModule(const char *name, const Options &options, train::Session 
     if (session.progress().step == firstStep)
       throw;
     failure = error.what(); // of a step or a checkpoint: what the steps before it have trained is kept
-    history = historySoFar(*notes, training, fit, session);
+    history = historySoFar(*notes, training, fit, session, data);
   }
   const bool isInterrupted = history.stopped == "interrupted";
   const std::string written = writeTrained(options, folder, session, history, !failure.empty(), isInterrupted);

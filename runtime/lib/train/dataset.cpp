@@ -127,6 +127,22 @@ Dataset Dataset::callback(std::vector<Column> columns, int64_t rows, RowReader r
   return set;
 }
 
+Dataset Dataset::csv(const std::string &path, const CsvOptions &options) {
+  Dataset set;
+  set.source = openCsvFile(path, options);
+  return set;
+}
+
+Dataset Dataset::images(const std::string &folder, const ImageOptions &options) {
+  Dataset set;
+  set.source = openImageFolder(folder, options);
+  return set;
+}
+
+const std::vector<std::string> &Dataset::classes() const { return source->classes; }
+const std::string &Dataset::description() const { return source->description; }
+const std::vector<std::string> &Dataset::notes() const { return source->notes; }
+
 int64_t Dataset::rows() const { return chosen ? static_cast<int64_t>(chosen->size()) : source->rows; }
 const std::vector<Column> &Dataset::columns() const { return source->columns; }
 std::string Dataset::origin(size_t column) const { return source->origin(column); }

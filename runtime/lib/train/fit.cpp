@@ -90,6 +90,8 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
   history.loss = session.training->loss;
   history.schedule = schedule.text();
   history.seed = session.position.seed;
+  history.data = data.description();
+  history.classes = data.classes();
   session.last_batch = plan.batch;
   session.running = this;
 }
@@ -121,6 +123,9 @@ void Fit::restore() {
                       plan.rows, session.position.row, rows->second);
     restoreSums();
   }
+  if (const auto before = memory.find("data"); before != memory.end() && before->second != data.description())
+    note(fmt::format("the checkpoint is of a training on {}; the data are {} now", before->second,
+                     data.description().empty() ? "no images" : data.description()));
   if (const std::vector<std::string> words = wordsOf(memory, "best"); words.size() == 2) {
     bestLoss = fromBits(words[0]);
     std::from_chars(words[1].data(), words[1].data() + words[1].size(), bestEpoch);
@@ -170,6 +175,10 @@ void Fit::remember(std::map<std::string, std::string> &metadata) const {
   metadata["batch"] = std::to_string(plan.batch);
   metadata["accumulate"] = std::to_string(options.accumulate);
   metadata["schedule"] = schedule.text();
+  if (!data.description().empty())
+    metadata["data"] = data.description();
+  else
+    metadata.erase("data");
   metadata["sums"] = bitsText(sums.loss) + ' ' + bitsText(lastRate);
   metadata["counts"] = bitsText(sums.count);
   for (const auto &[name, value] : sums.metrics)

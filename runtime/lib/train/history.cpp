@@ -33,7 +33,16 @@ std::string History::json() const {
                   stopped.empty() ? "null" : jsonString(stopped));
   for (const std::string &note : notes)
     text += (text.back() == '[' ? "" : ",") + jsonString(note);
-  text += "],\"epochs\":[";
+  text += "],";
+  if (!data.empty())
+    text += fmt::format("\"data\":{},", jsonString(data));
+  if (!classes.empty()) {
+    text += "\"classes\":[";
+    for (const std::string &name : classes)
+      text += (text.back() == '[' ? "" : ",") + jsonString(name);
+    text += "],";
+  }
+  text += "\"epochs\":[";
   for (const Epoch &epoch : epochs) {
     text += fmt::format(
         "{}{{\"epoch\":{},\"step\":{},\"rate\":{},\"seconds\":{},{},\"validation\":", text.back() == '[' ? "" : ",",

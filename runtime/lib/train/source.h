@@ -19,6 +19,9 @@ public:
   // What messages call a column.
   virtual std::string origin(size_t column) const = 0;
 
+  std::vector<std::string> classes; // see Dataset
+  std::string description;
+  std::vector<std::string> notes;
   std::vector<Column> columns;
   std::vector<uint64_t> rowBytes; // of each column
   int64_t rows = 0;
@@ -26,6 +29,8 @@ public:
 
 // Throws Error::data for each thing that is wrong, and names the file.
 std::shared_ptr<const Source> openNpyFiles(const std::vector<std::pair<std::string, std::string>> &files);
+std::shared_ptr<const Source> openCsvFile(const std::string &path, const CsvOptions &options);
+std::shared_ptr<const Source> openImageFolder(const std::string &folder, const ImageOptions &options);
 
 } // namespace vx::train
 

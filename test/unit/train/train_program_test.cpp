@@ -146,7 +146,8 @@ TEST_F(VxTrain, commandLineErrors) {
   expectError(saved + "--early-stop=soon", 2, "--early-stop: expected EPOCHS[,LEAST], got 'soon'");
   expectError(saved + "--early-stop=0.5", 2, "--early-stop: expected a whole number of epochs of 1 or more, got '0.5'");
   expectError(saved + "--checkpoint=run,often", 2, "--checkpoint: expected DIR[,EPOCHS], got 'run,often'");
-  expectError(saved + "--validation=1.5", 2, "--validation: expected a part between 0 and 1, or a folder, got '1.5'");
+  expectError(saved + "--validation=1.5", 2,
+              "--validation: expected a part between 0 and 1, or data as --data, got '1.5'");
   expectError("m.vxm --data data --save m.vxm", 2,
               "the checkpoint 'm.vxm' is the same file as the module 'm.vxm', expected another name for it");
   expectError(
@@ -171,7 +172,7 @@ TEST_F(VxTrain, badInput) {
   expectError("not.vxm --summary --device=cpu", 3,
               "the module does not train: it has no training step; want one that was compiled with --train");
   expectError("m.vxm --device=cpu --save s --data nowhere", 3,
-              "data: expected a folder of .npy files, 'nowhere' is none");
+              "data: expected a folder of .npy files or of images by class, or a .csv file, got 'nowhere'");
   fs::create_directory("empty");
   expectError("m.vxm --device=cpu --save s --data empty", 3,
               "data: 'empty' lacks 'x.npy', 'label.npy'; the model is trained by 'x', 'label'");

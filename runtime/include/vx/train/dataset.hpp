@@ -58,6 +58,31 @@ Array array(std::string name, std::vector<int64_t> dims, std::vector<T> &&elemen
 // and again for each epoch; the same row must give the same elements. An exception ends the operation that reads.
 using RowReader = std::function<void(int64_t row, std::span<std::byte *const> places)>;
 
+// How a CSV file becomes columns.
+struct CsvOptions {
+  // The columns to make, such as the inputs of a training step. Those of an integer type become i64, others f32. A size
+  // below 0 is any.
+  std::vector<Column> columns;
+  std::string target = {};               // the one of them that `label` is for; empty: none
+  std::string label = {};                // a column of the file; empty: the one of the name `target`
+  std::vector<std::string> classes = {}; // that labels which are text must be of, sorted; empty: those of the file
+};
+
+// How images become columns.
+struct ImageOptions {
+  std::string image = "image", label = "label"; // the names of the columns
+  vx_element_type type = VX_F32;                // f32, or u8: samples from 0 to 255
+  int64_t height = 0, width = 0, channels = 3;  // 1 channel is the luma, 3 are red, green and blue
+  bool channels_last = false;                   // [height, width, channels], else [channels, height, width]
+  // 0: the whole image is resized to height and width. Else its shorter side is resized to so many pixels, and the
+  // centre of height and width is cut out.
+  int64_t resize = 0;
+  // A sample of f32 is (sample / 255 - mean) / deviation; one number for all channels, or one for each. Empty: 0 and 1.
+  std::vector<double> mean = {}, deviation = {};
+  std::vector<std::string> classes = {}; // that the folder must have; empty: any
+  uint64_t memory = 1 << 30;             // bytes of resized images that are held, so that each is decoded once
+};
+
 class Source;
 
 // A list of rows of a source. Copies share the source, which never changes; they are cheap. Reading is thread-safe if
@@ -73,6 +98,18 @@ public:
   // read: they must not change while a copy of the set lives. Throws Error::data that names the file.
   static Dataset npy(const std::vector<std::pair<std::string, std::string>> &files);
 
+  // A CSV file with the names of its columns in the first line, which is read into memory. A column of one number in a
+  // row has the file's column of its name; one other column has all of the file's columns that are left, in their
+  // order. Labels that are text become the positions of their classes in sorted order. Throws Error::data with the
+  // line, the column, and the expected and the given value.
+  static Dataset csv(const std::string &path, const CsvOptions &options);
+
+  // Images in a folder for each class, `folder`/CLASS/..., of the formats of docs/onnx.md. The sorted names of the
+  // folders are the classes. Other files are left out, with a note. All images are decoded at once if the resized ones
+  // fit into `memory`, so that damaged ones are found then, else when they are read. Throws Error::argument for
+  // options out of their range, Error::data that names the file.
+  static Dataset images(const std::string &folder, const ImageOptions &options);
+
   // Columns in memory, which must not change while a copy of the set lives; owners are held as long.
   static Dataset arrays(std::vector<Array> columns);
 
@@ -86,6 +123,12 @@ public:
 
   int64_t rows() const;
   const std::vector<Column> &columns() const;
+  // The names of the classes that labels are numbers of; none where the data say none.
+  const std::vector<std::string> &classes() const;
+  // How images were resized and normalised, as text; empty for other data. Checkpoints and histories have it.
+  const std::string &description() const;
+  // Facts about the data for the user: files and columns that are left out.
+  const std::vector<std::string> &notes() const;
   // The number of the column of this name; -1: there is none.
   int find(const std::string &name) const;
   // The name of a column in messages: its file, or its name.

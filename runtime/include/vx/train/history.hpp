@@ -56,12 +56,15 @@ struct VX_TRAIN_API History {
   std::vector<std::string> notes;
   std::string optimizer, loss, schedule;
   uint64_t seed = 0;
+  std::string data;                 // Dataset::description
+  std::vector<std::string> classes; // Dataset::classes
 
   // {"version":1,"optimizer":"adamw","loss":"cross_entropy","schedule":"constant(0.001)","seed":7,"stopped":null,"notes":[],
   //  "epochs":[{"epoch":1,"step":8,"rate":0.001,"seconds":0.5,"loss":1.5,"metrics":{"accuracy":0.5},
   //             "validation":{"loss":1.25,"metrics":{"accuracy":0.75}}}]}
   // Numbers that JSON does not have are the strings "nan", "inf" and "-inf". `validation` is null if there was none.
-  // Epochs of a module that scales its loss have "loss_scale":65536,"skipped":0 as well.
+  // Epochs of a module that scales its loss have "loss_scale":65536,"skipped":0 as well. A training on images or on
+  // labels that are text has "data":"images of ..." and "classes":["cat","dog"] before "epochs".
   std::string json() const;
   // Writes `json` beside the name and renames it. Throws Error::io.
   void save(const std::string &path) const;
