@@ -38,7 +38,7 @@ def check_mistakes(bench):
     eye = np.zeros((12, 24), np.float32)
     modes = "want one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and 'pooling_mode_lasttoken' to be true, got "
     mistakes = [
-        (remove("model.onnx"), "wrong: want a file model.onnx or onnx/model.onnx, got none"),
+        (remove("model.onnx"), "wrong: expected a file model.onnx, onnx/model.onnx, model.safetensors or model.safetensors.index.json, got none"),
         (remove("vocab.txt"), "wrong: want a tokenizer.json, a vocab.txt or a tokenizer.model, got none"),
         (write("modules.json", "[{"), "wrong/modules.json: no JSON: [1:2, byte=2]: Expected object key"),
         (write("modules.json", "[" * 100), "wrong/modules.json: want values in at most 64 others, got more"),

@@ -4,6 +4,8 @@
 #include "vx/text/chat_template.hpp"
 #include "vx/text/tokenizer.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace vx::tools {
@@ -115,6 +117,19 @@ void readCache(const Keys &keys, LanguageModelFacts &facts) {
   facts.cache = cache;
 }
 
+/// As vx-compile has it, of what the header tells.
+std::string findRefusal(const LanguageModelFacts &facts) {
+  static constexpr std::string_view families[] = {"llama", "qwen2"}, types[] = {"f32", "f16", "bf16"};
+  if (std::ranges::find(families, facts.architecture) == std::end(families))
+    return fmt::format("vx-compile reads the architectures {}, got {}", fmt::join(families, " and "),
+                       facts.architecture);
+  for (const TensorTypeCount &count : facts.types)
+    if (std::ranges::find(types, count.type->name) == std::end(types))
+      return fmt::format("vx-compile reads tensors of {}, got {} of {}", fmt::join(types, ", "), count.tensors,
+                         count.type->name);
+  return facts.noTokenizer.empty() ? "" : "the tokenizer is refused";
+}
+
 void readTokenizer(const GgufModel &model, const Keys &keys, LanguageModelFacts &facts) {
   const std::optional<std::string> kind = keys.string("tokenizer.ggml.model"), pre = keys.string("tokenizer.ggml.pre");
   facts.begin = keys.number("tokenizer.ggml.bos_token_id");
@@ -178,6 +193,7 @@ LanguageModelFacts readFacts(const GgufModel &model, const std::string &path) {
   });
   readCache(keys, facts);
   readTokenizer(model, keys, facts);
+  facts.noRun = findRefusal(facts);
   return facts;
 }
 
@@ -236,6 +252,7 @@ nlohmann::ordered_json describeFacts(const LanguageModelFacts &facts) {
                {"tokens", orNull(facts.tokens)},
                {"bos", orNull(facts.begin)},
                {"eos", orNull(facts.end)}};
+  json["run_refused"] = textOrNull(facts.noRun);
   json["cache_refused"] = textOrNull(facts.noCache);
   json["cache"] = Json();
   if (facts.cache)

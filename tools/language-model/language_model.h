@@ -37,6 +37,7 @@ struct LanguageModelFacts {
   std::string tokenizer, noTokenizer;
   std::optional<uint64_t> tokens, begin, end; // the size of the vocabulary, and the tokens at the begin and the end
   std::optional<std::string> chatTemplate;
+  std::string noRun; // why vx-compile refuses the model; empty where nothing of its header says so
 };
 
 // Reads the keys of an opened file. Throws a ToolError (exit 3) where it has no architecture or a key is of a wrong

@@ -11,7 +11,7 @@ std::span<const Verb> verbs() {
       {"bench", "vx-bench", "", "Time functions of modules"},
       {"train", "vx-train", "", "Train a model"},
       {"models", "vx-models", "", "Which models there are, and why others are refused"},
-      {"llm", "vx-llm", "", "What a language model's file holds"},
+      {"llm", "vx-llm", "", "Language models: answers to prompts, and the facts of a file"},
       {"embed", "vx-embed", "", "Texts to vectors"},
       {"server start", "vx-serve", "", "Serve models over HTTP"},
       {"conformance", "vx-conformance", "", "Run folders of test cases"},

@@ -4,6 +4,7 @@
 #include "vx/Autodiff/Training.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
+#include "vx/Frontend/LanguageModels/LanguageModel.h"
 #include "vx/Target/CUDA.h"
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 #include "vx/Target/ROCM.h"
@@ -265,12 +266,19 @@ OwningOpRef<ModuleOp> CompilerCall::loadFolder(MLIRContext &context, StringRef p
     return refuse(VXC_UNSUPPORTED, error);
   folderFiles = folder->files;
   folderFiles.push_back(folder->modelPath);
-  ImportReport report;
-  report.file = folder->modelPath;
-  OwningOpRef<ModuleOp> module = checkImport(importOnnx(context, folder->modelPath, importOptions(), report), report);
-  externalFiles = report.externalFiles;
-  if (!module)
-    return module;
+  OwningOpRef<ModuleOp> module;
+  if (folder->isOnnx) {
+    ImportReport report;
+    report.file = folder->modelPath;
+    module = checkImport(importOnnx(context, folder->modelPath, importOptions(), report), report);
+    externalFiles = report.externalFiles;
+    if (!module)
+      return module;
+  } else {
+    module = importEncoder(context, llvm::sys::path::parent_path(folder->modelPath), folderFiles, error);
+    if (!module)
+      return refuse(VXC_UNSUPPORTED, error);
+  }
   if (!addEmbeddingFunctions(*module, *folder, error))
     return refuse(VXC_UNSUPPORTED, error);
   for (const std::string &note : folder->notes)
@@ -282,9 +290,36 @@ OwningOpRef<ModuleOp> CompilerCall::loadFolder(MLIRContext &context, StringRef p
   return module;
 }
 
+OwningOpRef<ModuleOp> CompilerCall::loadDecoder(MLIRContext &context, StringRef path, vxc_result &result) {
+  if (compilation.training) {
+    result = fail(VXC_USAGE, "--train: expected an ONNX model, got '" + path.str() + "'");
+    return {};
+  }
+  LanguageModel model;
+  std::string error;
+  OwningOpRef<ModuleOp> module =
+      isGgufFile(path) ? importGguf(context, path, model, error) : importDecoderFolder(context, path, model, error);
+  if (!module) {
+    result = fail(VXC_UNSUPPORTED, error);
+    return module;
+  }
+  for (const std::string &note : model.notes)
+    say(VXC_NOTE, printableLine(note));
+  compilation.assumptions = model.notes;
+  for (LanguageModel::Asset &asset : model.assets)
+    compilation.assets.push_back({std::move(asset.name), std::move(asset.kind), std::move(asset.bytes)});
+  folderFiles = std::move(model.files);
+  if (!isGgufFile(path))
+    moduleName = llvm::sys::path::filename(path.rtrim('/')).str();
+  return module;
+}
+
 OwningOpRef<ModuleOp> CompilerCall::load(MLIRContext &context, StringRef path, vxc_result &result) {
   result = VXC_UNSUPPORTED;
-  if (llvm::sys::fs::is_directory(path))
+  const bool isFolder = llvm::sys::fs::is_directory(path);
+  if (isFolder ? isDecoderFolder(path) : isGgufFile(path))
+    return loadDecoder(context, path, result);
+  if (isFolder)
     return loadFolder(context, path, result);
   FileError reason;
   int file = openRegularFile(path.str(), reason);

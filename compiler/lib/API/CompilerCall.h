@@ -67,6 +67,8 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> load(mlir::MLIRContext &context, llvm::StringRef path, vxc_result &result);
   /// Of a folder with a model of embeddings.
   mlir::OwningOpRef<mlir::ModuleOp> loadFolder(mlir::MLIRContext &context, llvm::StringRef path, vxc_result &result);
+  /// Of a language model, a folder or a GGUF file.
+  mlir::OwningOpRef<mlir::ModuleOp> loadDecoder(mlir::MLIRContext &context, llvm::StringRef path, vxc_result &result);
   mlir::OwningOpRef<mlir::ModuleOp> loadBytes(mlir::MLIRContext &context, llvm::StringRef model, llvm::StringRef name,
                                               vxc_result &result);
   mlir::OwningOpRef<mlir::ModuleOp> checkText(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,

@@ -148,35 +148,4 @@ double takeScale(NodeImporter &n, Heads &query, DimAttr depth) {
   return 1;
 }
 
-//===-- Rotation ------------------------------------------------------------------------------===//
-
-Value emitTurnedPairs(NodeImporter &n, Value input, Value cosines, Value sines, bool isInterleaved, bool turnsAll) {
-  Dims dims = vx::getDims(typeOf(input)), half = vx::getDims(typeOf(cosines)), starts(4, n.dim(0));
-  Type type = elementOf(input);
-  DimAttr pairs = half[3];
-  auto take = [&](DimAttr start, DimAttr size, int64_t stride) {
-    Dims from = starts, sizes = dims;
-    from[3] = start;
-    sizes[3] = size;
-    return n.slice(input, from, sizes, {1, 1, 1, stride});
-  };
-  Value real = n.widen(take(n.dim(0), pairs, isInterleaved ? 2 : 1));
-  Value imaginary = n.widen(take(isInterleaved ? n.dim(1) : pairs, pairs, isInterleaved ? 2 : 1));
-  Value turnedReal = n.emit<SubOp>(n.emit<MulOp>(cosines, real), n.emit<MulOp>(sines, imaginary));
-  Value turnedImaginary = n.emit<AddOp>(n.emit<MulOp>(sines, real), n.emit<MulOp>(cosines, imaginary));
-  SmallVector<Value> parts = {n.cast(turnedReal, type), n.cast(turnedImaginary, type)};
-  if (isInterleaved) {
-    Dims single = half, joined = half;
-    single.push_back(n.dim(1));
-    joined[3] = pairs * 2;
-    for (Value &part : parts)
-      part = n.reshape(part, single);
-    parts = {n.reshape(n.emit<ConcatOp>(ValueRange(parts), 4), joined)};
-  }
-  DimAttr rest = dims[3] - pairs * 2;
-  if (!turnsAll && rest.asConstant() != 0)
-    parts.push_back(take(pairs * 2, rest, 1));
-  return parts.size() == 1 ? parts.front() : n.emit<ConcatOp>(ValueRange(parts), 3);
-}
-
 } // namespace vx::onnx

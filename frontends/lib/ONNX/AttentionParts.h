@@ -1,9 +1,9 @@
-// Parts that the attention ops share: heads, masks, the whole attention as one op, its single steps, and rotary
-// embedding.
+// Parts that the attention ops share: heads, masks, the whole attention as one op, and its single steps.
 #ifndef VX_FRONTEND_ONNX_ATTENTIONPARTS_H
 #define VX_FRONTEND_ONNX_ATTENTIONPARTS_H
 
 #include "OpFunctions.h"
+#include "vx/Frontend/Parts/RotaryPairs.h"
 
 namespace vx::onnx {
 
@@ -72,12 +72,6 @@ mlir::Value scaleBy(NodeImporter &n, mlir::Value value, mlir::Value scale);
 
 /// lhs x rhs for each head; each head of `rhs` is used by one or more heads of `lhs`: [batch, heads, rows, columns].
 mlir::Value contractHeads(NodeImporter &n, mlir::Value lhs, mlir::Value rhs, int64_t rhsSummed);
-
-/// Rotates pairs of elements of the last of 4 dimensions. The cosines and sines of the angles have the other dimensions
-/// and a column for each pair. A pair is two neighbours, or an element of each half. Elements after the pairs are
-/// unchanged; with `turnsAll` there are none.
-mlir::Value emitTurnedPairs(NodeImporter &n, mlir::Value input, mlir::Value cosines, mlir::Value sines,
-                            bool isInterleaved, bool turnsAll);
 
 } // namespace vx::onnx
 

@@ -1,6 +1,6 @@
 #include "DenseWeights.h"
 
-#include "ConfigFile.h"
+#include "vx/Frontend/Parts/ConfigFile.h"
 #include "vx/base/safetensors.h"
 
 #include "llvm/ADT/APFloat.h"

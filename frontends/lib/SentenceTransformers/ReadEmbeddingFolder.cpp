@@ -1,8 +1,9 @@
 #include "vx/Frontend/SentenceTransformers/EmbeddingFolder.h"
 
-#include "ConfigFile.h"
 #include "DenseWeights.h"
 #include "TokenizerConfig.h"
+#include "vx/Frontend/LanguageModels/LanguageModel.h"
+#include "vx/Frontend/Parts/ConfigFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,12 +15,6 @@ namespace vx {
 namespace {
 
 namespace json = llvm::json;
-
-std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
-  llvm::SmallString<256> path(folder);
-  llvm::sys::path::append(path, name);
-  return path.str().str();
-}
 
 bool isFile(const std::string &path) { return llvm::sys::fs::exists(path) && !llvm::sys::fs::is_directory(path); }
 
@@ -213,7 +208,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// The first place that has .onnx files: its model.onnx, or the only one.
+  /// The first place that has .onnx files: its model.onnx, or the only one. Without any the weights beside the
+  /// transformer's configuration.
   llvm::Error findModel() {
     for (const std::string &place : {folder.path, transformer, joinPath(folder.path, "onnx")}) {
       std::vector<std::string> names;
@@ -236,7 +232,12 @@ private:
                                "', its only .onnx file");
       return llvm::Error::success();
     }
-    return makeConfigError(folder.path + ": want a file model.onnx or onnx/model.onnx, got none");
+    folder.modelPath = findWeights(transformer);
+    folder.isOnnx = false;
+    if (folder.modelPath.empty())
+      return makeConfigError(folder.path + ": expected a file model.onnx, onnx/model.onnx, model.safetensors or "
+                                           "model.safetensors.index.json, got none");
+    return llvm::Error::success();
   }
 
   /// Reads the greatest length of a text, and the padding token.

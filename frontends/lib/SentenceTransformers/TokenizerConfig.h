@@ -2,7 +2,7 @@
 #ifndef VX_LIB_SENTENCETRANSFORMERS_TOKENIZERCONFIG_H
 #define VX_LIB_SENTENCETRANSFORMERS_TOKENIZERCONFIG_H
 
-#include "ConfigFile.h"
+#include "vx/Frontend/Parts/ConfigFile.h"
 
 namespace vx {
 

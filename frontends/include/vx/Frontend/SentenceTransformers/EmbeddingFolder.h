@@ -1,5 +1,5 @@
-// A folder with a model of sentence embeddings, as sentence-transformers writes it: an ONNX model, its tokenizer, and
-// the steps after the model.
+// A folder with a model of sentence embeddings, as sentence-transformers writes it: an ONNX model or its weights, its
+// tokenizer, and the steps after the model.
 #ifndef VX_FRONTEND_SENTENCETRANSFORMERS_EMBEDDINGFOLDER_H
 #define VX_FRONTEND_SENTENCETRANSFORMERS_EMBEDDINGFOLDER_H
 
@@ -30,8 +30,9 @@ struct EmbeddingStep {
 
 struct EmbeddingFolder {
   std::string path;
-  std::string name;                     // the folder's
-  std::string modelPath;                // of the ONNX model
+  std::string name;      // the folder's
+  std::string modelPath; // of the ONNX model, or of the weights that its config.json describes
+  bool isOnnx = true;
   std::vector<std::string> files;       // all files that were read, except the model's
   std::string pooling;                  // "cls", "mean" or "last"
   std::vector<EmbeddingStep> steps;     // without a last scaling to length 1
@@ -44,7 +45,7 @@ struct EmbeddingFolder {
   std::string tokenizerName, tokenizerKind, tokenizerBytes;
 };
 
-/// Reads everything except the ONNX model. Returns nullopt if something is missing or not supported, with a reason that
+/// Reads everything except the model. Returns nullopt if something is missing or not supported, with a reason that
 /// names file, key and both values.
 std::optional<EmbeddingFolder> readEmbeddingFolder(llvm::StringRef path, std::string &error);
 

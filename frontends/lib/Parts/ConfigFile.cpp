@@ -1,9 +1,11 @@
-#include "ConfigFile.h"
+#include "vx/Frontend/Parts/ConfigFile.h"
 
 #include "vx/base/regular_file.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <unistd.h>
@@ -54,6 +56,12 @@ llvm::Expected<llvm::json::Value> parseFile(const std::string &path) {
 
 } // namespace
 
+std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<256> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
 llvm::Error makeConfigError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
@@ -102,6 +110,7 @@ llvm::Expected<ConfigFile> ConfigFile::read(const std::string &path) {
 }
 
 const llvm::json::Value *ConfigFile::lookup(llvm::StringRef key) const {
+  readKeys.insert(key);
   const llvm::json::Value *value = object.get(key);
   return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
 }
@@ -148,6 +157,37 @@ std::optional<int64_t> ConfigFile::getCount(llvm::StringRef key) {
   if (number && *number >= 9.2e18 && std::isfinite(*number))
     return INT64_MAX;
   return fail(key, "a whole number of 0 or more", *value), std::nullopt;
+}
+
+std::optional<double> ConfigFile::getNumber(llvm::StringRef key) {
+  const llvm::json::Value *value = lookup(key);
+  if (!value)
+    return std::nullopt;
+  if (std::optional<double> number = value->getAsNumber(); number && std::isfinite(*number))
+    return number;
+  return fail(key, "a number", *value), std::nullopt;
+}
+
+void ConfigFile::expectBool(llvm::StringRef key, bool expected) {
+  if (getBool(key).value_or(expected) != expected)
+    fail(key, expected ? "true" : "false", *lookup(key));
+}
+
+void ConfigFile::expectString(llvm::StringRef key, llvm::StringRef expected) {
+  if (getString(key).value_or(expected.str()) != expected)
+    fail(key, "\"" + expected + "\"", *lookup(key));
+}
+
+void ConfigFile::expectAllRead(llvm::ArrayRef<llvm::StringRef> unused, llvm::StringRef reader) {
+  std::vector<llvm::StringRef> unknown;
+  for (const auto &[key, value] : object)
+    if (value.kind() != llvm::json::Value::Null && !readKeys.contains(key) &&
+        !llvm::is_contained(unused, llvm::StringRef(key)))
+      unknown.push_back(key);
+  llvm::sort(unknown);
+  if (!unknown.empty())
+    fail("'" + unknown.front() + "' is " + showJson(*object.get(unknown.front())) + ", but " + reader +
+         " does not read this key: it may change the results. Remove the key if it does not");
 }
 
 } // namespace vx

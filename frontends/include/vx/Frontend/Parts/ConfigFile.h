@@ -1,14 +1,18 @@
 // A JSON file of a model's folder, read by keys.
-#ifndef VX_LIB_SENTENCETRANSFORMERS_CONFIGFILE_H
-#define VX_LIB_SENTENCETRANSFORMERS_CONFIGFILE_H
+#ifndef VX_FRONTEND_PARTS_CONFIGFILE_H
+#define VX_FRONTEND_PARTS_CONFIGFILE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>
 
 namespace vx {
+
+std::string joinPath(llvm::StringRef folder, llvm::StringRef name);
 
 /// Returns the bytes of a regular file, or an error that begins with its name.
 llvm::Expected<std::string> readWholeFile(const std::string &path);
@@ -31,6 +35,14 @@ public:
   std::optional<bool> getBool(llvm::StringRef key);
   /// Returns an integer of at least 0; INT64_MAX for a larger one.
   std::optional<int64_t> getCount(llvm::StringRef key);
+  /// Returns any finite number.
+  std::optional<double> getNumber(llvm::StringRef key);
+  /// Fails unless a key is missing or null, or has this value.
+  void expectBool(llvm::StringRef key, bool value);
+  void expectString(llvm::StringRef key, llvm::StringRef value);
+  /// Fails with the first key, in the order of the alphabet, that no function above has read and that `unused` does not
+  /// name. A key with null counts as missing. `reader` names the code that reads the file, for the message.
+  void expectAllRead(llvm::ArrayRef<llvm::StringRef> unused, llvm::StringRef reader);
   const llvm::json::Value *lookup(llvm::StringRef key) const;
   void fail(llvm::StringRef key, const llvm::Twine &want, const llvm::json::Value &got);
   void fail(const llvm::Twine &message);
@@ -45,6 +57,7 @@ private:
   llvm::json::Object object;
   bool isThere = false;
   std::string problem;
+  mutable llvm::StringSet<> readKeys;
 };
 
 /// Returns the text of a value for messages.

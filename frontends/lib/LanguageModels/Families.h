@@ -1,0 +1,29 @@
+// The families of models: each reads its settings, and builds its functions.
+#ifndef VX_LIB_LANGUAGEMODELS_FAMILIES_H
+#define VX_LIB_LANGUAGEMODELS_FAMILIES_H
+
+#include "Decoder.h"
+#include "vx/Frontend/Parts/ConfigFile.h"
+#include "vx/base/gguf.h"
+
+namespace vx {
+
+/// Reads a size of a model from its config.json: a whole number from 1 to `most`. Fails the file without it.
+int64_t readSize(ConfigFile &config, llvm::StringRef key, int64_t most = int64_t(1) << 30);
+/// Keys of config.json that have no effect on the results of a model that is only run.
+llvm::ArrayRef<llvm::StringRef> getUnusedKeys();
+
+/// BERT, RoBERTa, XLM-R and CamemBERT: the function "main" of input_ids, attention_mask and, with two kinds of
+/// segments, token_type_ids, all i64 [batch, sequence]. Its result last_hidden_state is f32 [batch, sequence, width].
+/// Errors are those of `config` and of `model`.
+void buildBert(ModelBuilder &model, ConfigFile &config, llvm::StringRef type);
+
+/// Llama, Mistral and Qwen2. Errors are those of the file.
+DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type);
+/// Llama and Qwen2, with the keys of `architecture` and the names of tensors that llama.cpp's converter writes. Errors
+/// are those of `model`.
+DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const std::string &architecture);
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,201 @@
+#include "vx/Frontend/LanguageModels/LanguageModel.h"
+
+#include "Families.h"
+#include "TokenizerFile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace vx {
+
+namespace {
+
+namespace json = llvm::json;
+
+constexpr llvm::StringRef kDecoders[] = {"llama", "mistral", "qwen2"};
+/// Those with names and keys of llama.cpp's converter; it has Mistral as llama.
+constexpr llvm::StringRef kGgufDecoders[] = {"llama", "qwen2"};
+
+/// Tables of angles have a row for each position.
+constexpr int64_t kLongestContext = 131'072;
+
+/// Adds the functions, and checks that every tensor was read.
+llvm::Expected<OwningOpRef<ModuleOp>> build(ModelBuilder &model, DecoderSettings settings,
+                                            llvm::ArrayRef<llvm::StringRef> unused, LanguageModel &result) {
+  if (settings.context > kLongestContext) {
+    result.notes.push_back("the model takes " + std::to_string(settings.context) + " tokens, the module " +
+                           std::to_string(kLongestContext));
+    settings.context = kLongestContext;
+  }
+  result.family = settings.family;
+  result.context = settings.context;
+  result.words = settings.words;
+  if (!model.hasFailed())
+    buildDecoder(model, settings);
+  const WeightFiles &weights = model.weights;
+  if (std::string tensor = model.hasFailed() ? "" : weights.findUnread(unused); !tensor.empty())
+    model.fail(weights.getName() + ": tensor '" + tensor + "' is not one of the family " + settings.family +
+               ": the model may have parts that are not supported");
+  OwningOpRef<ModuleOp> module = model.finish();
+  if (!module)
+    return makeConfigError(model.getProblem());
+  return std::move(module);
+}
+
+void addSettings(LanguageModel &model, const std::vector<int64_t> &ends) {
+  json::Value settings = json::Object{{"version", 1},
+                                      {"family", model.family},
+                                      {"context", model.context},
+                                      {"vocabulary", model.words},
+                                      {"ends", json::Array(ends)},
+                                      {"tokenizer", model.assets.front().name}};
+  std::string text;
+  llvm::raw_string_ostream(text) << settings;
+  model.assets.push_back({"language_model.json", "application/vnd.vx.language-model+json", text});
+}
+
+/// One number, or a list of them.
+void readTokens(ConfigFile &config, llvm::StringRef key, std::vector<int64_t> &tokens) {
+  const json::Value *value = config.lookup(key);
+  if (!value)
+    return;
+  const json::Array single{*value}, *list = value->getAsArray();
+  tokens.clear();
+  for (const json::Value &token : list ? *list : single) {
+    std::optional<int64_t> number = token.getAsInteger();
+    if (!number || *number < 0 || *number > INT32_MAX)
+      return config.fail(key, "the number of a token, or a list of them", *value);
+    tokens.push_back(*number);
+  }
+}
+
+llvm::Error addTokenizer(llvm::StringRef folder, ConfigFile &config, LanguageModel &model) {
+  std::vector<int64_t> ends;
+  readTokens(config, "eos_token_id", ends);
+  if (llvm::Error error = config.takeError())
+    return error;
+  llvm::Expected<ConfigFile> generation = ConfigFile::read(joinPath(folder, "generation_config.json"));
+  if (!generation)
+    return generation.takeError();
+  if (generation->exists())
+    model.files.push_back(generation->getName());
+  readTokens(*generation, "eos_token_id", ends);
+  if (llvm::Error error = generation->takeError())
+    return error;
+  const std::string path = joinPath(folder, "tokenizer.json");
+  if (!llvm::sys::fs::exists(path))
+    return makeConfigError(path + ": expected the tokenizer of the model, got no such file");
+  llvm::Expected<std::string> bytes = readWholeFile(path);
+  if (!bytes)
+    return bytes.takeError();
+  model.files.push_back(path);
+  model.assets.push_back({"tokenizer.json", "application/json", std::move(*bytes)});
+  addSettings(model, ends);
+  return llvm::Error::success();
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::StringRef folder,
+                                                   LanguageModel &result) {
+  llvm::Expected<ConfigFile> config = ConfigFile::read(joinPath(folder, "config.json"));
+  if (!config)
+    return config.takeError();
+  result.files.push_back(config->getName());
+  const std::string type = config->getString("model_type").value_or("");
+  DecoderSettings settings = readDecoder(*config, type);
+  if (llvm::Error error = config->takeError())
+    return error;
+  llvm::Expected<WeightFiles> weights = WeightFiles::openFolder(folder);
+  if (!weights)
+    return weights.takeError();
+  result.files.insert(result.files.end(), weights->getPaths().begin(), weights->getPaths().end());
+  ModelBuilder model(context, *weights, type);
+  // Some writers store a tied head again, and old versions of transformers the frequencies of each layer.
+  llvm::SmallVector<llvm::StringRef> unused;
+  std::vector<std::string> frequencies;
+  for (int64_t layer = 0; layer < settings.layers; ++layer)
+    frequencies.push_back("model.layers." + std::to_string(layer) + ".self_attn.rotary_emb.inv_freq");
+  llvm::append_range(unused, frequencies);
+  if (settings.isTied)
+    unused.push_back("lm_head.weight");
+  llvm::Expected<OwningOpRef<ModuleOp>> module = build(model, settings, unused, result);
+  if (!module)
+    return module;
+  if (llvm::Error error = addTokenizer(folder, *config, result))
+    return error;
+  return module;
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::StringRef path, LanguageModel &result) {
+  auto file = std::make_shared<GgufModel>();
+  std::string error;
+  if (!GgufModel::open(path.str(), *file, error))
+    return makeConfigError(error);
+  result.files = file->paths();
+  const GgufValue *value = file->find("general.architecture");
+  const std::optional<std::string_view> stated =
+      value && value->kind() != GgufKind::array ? value->stringAt(0) : std::nullopt;
+  const std::string architecture(stated.value_or(""));
+  if (!llvm::is_contained(kGgufDecoders, llvm::StringRef(architecture)))
+    return makeConfigError(path + ": key 'general.architecture': expected one of " +
+                           llvm::join(llvm::ArrayRef(kGgufDecoders), ", ") + ", got " +
+                           (value ? value->text() : "none"));
+  const WeightFiles weights = WeightFiles::ofGguf(file);
+  ModelBuilder model(context, weights, architecture);
+  DecoderSettings settings = readDecoder(model, *file, architecture);
+  llvm::Expected<OwningOpRef<ModuleOp>> module = build(model, settings, {}, result);
+  if (!module)
+    return module;
+  std::vector<int64_t> ends;
+  for (const char *key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"})
+    if (const GgufValue *end = file->find(key)) {
+      std::optional<int64_t> number = end->kind() == GgufKind::array ? std::nullopt : end->signedAt(0);
+      if (!number || *number < 0 || *number > INT32_MAX)
+        return makeConfigError(path + ": key '" + key + "': expected the number of a token, got " + end->text());
+      if (!llvm::is_contained(ends, *number))
+        ends.push_back(*number);
+    }
+  if (!file->find("tokenizer.ggml.model"))
+    return makeConfigError(path + ": expected a tokenizer, a key 'tokenizer.ggml.model', got none");
+  result.assets.push_back({"tokenizer.gguf", "application/vnd.gguf", writeTokenizerFile(*file)});
+  addSettings(result, ends);
+  return module;
+}
+
+OwningOpRef<ModuleOp> take(llvm::Expected<OwningOpRef<ModuleOp>> module, std::string &error) {
+  if (module)
+    return std::move(*module);
+  error = llvm::toString(module.takeError());
+  return {};
+}
+
+} // namespace
+
+bool isDecoderFolder(llvm::StringRef folder) {
+  if (findWeights(folder).empty() || llvm::sys::fs::exists(joinPath(folder, "modules.json")))
+    return false;
+  llvm::Expected<ConfigFile> config = ConfigFile::read(joinPath(folder, "config.json"));
+  if (!config) {
+    llvm::consumeError(config.takeError());
+    return false;
+  }
+  std::optional<std::string> type = config->getString("model_type");
+  llvm::consumeError(config->takeError());
+  return type && llvm::is_contained(kDecoders, llvm::StringRef(*type));
+}
+
+bool isGgufFile(llvm::StringRef path) { return path.ends_with_insensitive(".gguf"); }
+
+OwningOpRef<ModuleOp> importDecoderFolder(MLIRContext &context, llvm::StringRef folder, LanguageModel &model,
+                                          std::string &error) {
+  return take(importFolder(context, folder, model), error);
+}
+
+OwningOpRef<ModuleOp> importGguf(MLIRContext &context, llvm::StringRef path, LanguageModel &model, std::string &error) {
+  return take(importFile(context, path, model), error);
+}
+
+} // namespace vx

@@ -1,0 +1,115 @@
+// Building blocks of language models over GraphBuilder: a module with functions, weights by name, and layers.
+#ifndef VX_LIB_LANGUAGEMODELS_MODELBUILDER_H
+#define VX_LIB_LANGUAGEMODELS_MODELBUILDER_H
+
+#include "WeightFiles.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
+
+namespace vx {
+
+/// A module of the phase import under construction. The first failure is kept. After it all functions return null
+/// values, and the caller checks `hasFailed` at the end. Thread-compatible.
+class ModelBuilder {
+public:
+  ModelBuilder(mlir::MLIRContext &context, const WeightFiles &weights, llvm::StringRef name);
+
+  mlir::MLIRContext &context;
+  mlir::OpBuilder builder;
+  const WeightFiles &weights;
+
+  enum class SymbolKind { Shape, Instance, Data };
+  /// Declares a size; `name` is unique in the module.
+  DimAttr declareSymbol(llvm::StringRef name, int64_t min, int64_t max, SymbolKind kind = SymbolKind::Shape);
+  /// Declares a cache: a variable that starts as zeros. `dims` may have sizes of the instance.
+  void declareCache(llvm::StringRef name, llvm::ArrayRef<DimAttr> dims, mlir::Type elementType);
+
+  struct Input {
+    llvm::StringRef name;
+    mlir::Type type;
+  };
+  /// Begins a public function; the insertion point moves into it. Returns its arguments.
+  llvm::SmallVector<mlir::Value> beginFunction(llvm::StringRef name, llvm::ArrayRef<Input> inputs);
+  /// Ends it with one result.
+  void endFunction(llvm::StringRef resultName, mlir::Value result);
+
+  /// The elements of a weight of these sizes, in its own type of f32, f16 or bf16; one attribute for all uses. The
+  /// bytes are those of the mapped file where they are aligned. Null for a failure: no such tensor, another shape, or a
+  /// type that is not supported.
+  mlir::ElementsAttr getWeight(llvm::StringRef name, llvm::ArrayRef<int64_t> dims);
+  /// The elements of a table that the caller computes, shared by its name.
+  mlir::ElementsAttr getTable(llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
+                              llvm::function_ref<void(llvm::MutableArrayRef<float>)> compute);
+
+  void fail(const llvm::Twine &message);
+  bool hasFailed() const { return !problem.empty(); }
+  const std::string &getProblem() const { return problem; }
+  /// Verifies the module and hands it over; null after a failure.
+  mlir::OwningOpRef<mlir::ModuleOp> finish();
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::Operation *lastDeclaration = nullptr;
+  mlir::func::FuncOp function;
+  llvm::StringMap<mlir::ElementsAttr> constants;
+  std::string problem;
+};
+
+enum class Activation { Gelu, GeluTanh, Relu, Silu };
+/// By its name in a config.json; nullopt for another one. `known` is set to the list of names for messages.
+std::optional<Activation> findActivation(llvm::StringRef name, std::string &known);
+
+/// One part of a model, whose name all its ops have as their source. Activations are f32 [batch, length, width].
+class Part : public GraphBuilder {
+public:
+  Part(ModelBuilder &model, llvm::StringRef name, llvm::StringRef kind);
+
+  /// A weight as f32.
+  mlir::Value weight(const llvm::Twine &name, llvm::ArrayRef<int64_t> dims);
+  /// The rows of a table that `ids` name: [batch, length] -> [batch, length, width]. An id outside of the table fails
+  /// the call.
+  mlir::Value rows(mlir::Value table, mlir::Value ids);
+  /// x * weight^T + bias, with the tensors `name`.weight [outputs, inputs] and `name`.bias.
+  mlir::Value linear(mlir::Value x, const llvm::Twine &name, int64_t inputs, int64_t outputs, bool hasBias);
+  /// x * table^T.
+  mlir::Value multiply(mlir::Value x, mlir::Value table);
+  /// The same for a weight [inputs, outputs], as GPT-2 stores it.
+  mlir::Value linearTransposed(mlir::Value x, const llvm::Twine &name, int64_t inputs, int64_t outputs);
+  /// Adds a vector to each row.
+  mlir::Value addToRows(mlir::Value x, mlir::Value vector);
+  mlir::Value layerNorm(mlir::Value x, const llvm::Twine &name, int64_t width, double epsilon);
+  mlir::Value rmsNorm(mlir::Value x, const llvm::Twine &name, int64_t width, double epsilon);
+  mlir::Value activate(Activation activation, mlir::Value x);
+
+  /// [batch, length, heads * depth] -> [batch, length, heads, depth], and the inverse.
+  mlir::Value splitHeads(mlir::Value x, int64_t heads, int64_t depth);
+  mlir::Value joinHeads(mlir::Value x);
+
+  struct AttentionRules {
+    double scale = 1;
+    bool isCausal = false;
+    std::optional<int64_t> window; // of a causal one: the keys that a query sees, its own included
+    DimAttr past;                  // the keys before the first query; null: 0
+    mlir::Value mask;              // the keys that count, or null: bool [batch, 1, 1, keys]
+  };
+  /// Attention of values [batch, length, heads, depth]; the heads of keys and values divide those of the query.
+  mlir::Value attend(mlir::Value query, mlir::Value key, mlir::Value value, const AttentionRules &rules);
+
+  /// Writes `rows` [1, length, heads, depth] into a cache variable from the place `past` on. Returns the first `count`
+  /// places of the cache. The caller has declared the variable with these dimensions and room for all.
+  mlir::Value extendCache(llvm::StringRef cache, mlir::Type cacheType, mlir::Value rows, DimAttr past, DimAttr count);
+  /// Binds a data-dependent symbol to a scalar of i64.
+  void bindSymbol(mlir::Value scalar, DimAttr symbol);
+
+protected:
+  void refuse(Refusal kind, const llvm::Twine &message) override;
+
+private:
+  ModelBuilder &model;
+  const std::string name;
+};
+
+} // namespace vx
+
+#endif

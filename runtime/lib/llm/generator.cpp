@@ -1,0 +1,188 @@
+#include "generator.h"
+
+#include "vx/base/formatted_error.h"
+#include "vx/base/gguf.h"
+#include "vx/base/utf8.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace vx::llm {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view SettingsAsset = "language_model.json";
+constexpr size_t DefaultContext = 4096;
+
+constexpr FormattedError<Error, Error::Kind::data> dataError;
+constexpr FormattedError<Error, Error::Kind::argument> argumentError;
+
+const vx_asset_info *findAsset(const Module &module, std::string_view name) {
+  for (const vx_asset_info &asset : module.assets())
+    if (asset.name == name)
+      return &asset;
+  return nullptr;
+}
+
+std::string_view bytesOf(const vx_asset_info &asset) { return {static_cast<const char *>(asset.bytes), asset.size}; }
+
+const Json &member(const Json &settings, const char *key) {
+  if (!settings.is_object() || !settings.contains(key))
+    throw dataError("asset '{}': expected a key '{}', got none", SettingsAsset, key);
+  return settings[key];
+}
+
+size_t readCount(const Json &settings, const char *key) {
+  const Json &value = member(settings, key);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() < 1 || value.get<uint64_t>() > INT32_MAX)
+    throw dataError("asset '{}': '{}': expected a number from 1 to {}, got {}", SettingsAsset, key, INT32_MAX,
+                    value.dump());
+  return value.get<size_t>();
+}
+
+ModelInfo readInfo(const Json &settings) {
+  ModelInfo info;
+  info.context = readCount(settings, "context");
+  info.vocabulary = readCount(settings, "vocabulary");
+  if (const Json &family = member(settings, "family"); family.is_string())
+    info.family = family.get<std::string>();
+  const Json &ends = member(settings, "ends");
+  for (const Json &end : ends) {
+    if (!ends.is_array() || !end.is_number_unsigned() || end.get<uint64_t>() > INT32_MAX)
+      throw dataError("asset '{}': 'ends': expected a list of numbers of tokens, got {}", SettingsAsset, ends.dump());
+    info.ends.push_back(end.get<int32_t>());
+  }
+  return info;
+}
+
+text::Tokenizer loadTokenizer(const Module &module, const Json &settings) {
+  const Json &name = member(settings, "tokenizer");
+  const vx_asset_info *asset = name.is_string() ? findAsset(module, name.get_ref<const std::string &>()) : nullptr;
+  if (!asset)
+    throw dataError("asset '{}': 'tokenizer': expected the name of an asset, got {}", SettingsAsset, name.dump());
+  const std::string_view bytes = bytesOf(*asset);
+  try {
+    if (std::string_view(asset->name).ends_with(".json"))
+      return text::Tokenizer::from_json(bytes);
+    GgufFile file;
+    std::string error;
+    if (!parseGguf({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, file, error))
+      throw dataError("asset '{}': {}", asset->name, error);
+    return text::Tokenizer::from_gguf(file);
+  } catch (const text::Error &error) {
+    throw dataError("asset '{}': {}", asset->name, error.what());
+  }
+}
+
+// A function of ids and the count of tokens before them that gives one row of logits.
+const vx_function_info &findFunction(const Module &module, std::string_view name) {
+  for (const vx_function_info &function : module.functions())
+    if (function.name == name) {
+      if (function.input_count != 2 || function.output_count != 1 || function.inputs[0].element_type != VX_I64 ||
+          function.inputs[0].rank != 2 || function.inputs[1].element_type != VX_I64 || function.inputs[1].rank != 0 ||
+          function.outputs[0].element_type != VX_F32 || function.outputs[0].rank != 2)
+        throw dataError("function '{}': expected ids i64[1,N] and past i64[] -> f32[1,N]", name);
+      return function;
+    }
+  throw dataError("the module has no function '{}', expected one that vx-compile made of a language model", name);
+}
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+} // namespace
+
+bool Generator::isLanguageModel(const Module &module) { return findAsset(module, SettingsAsset) != nullptr; }
+
+Generator::Generator(const Module &module, InstanceOptions options, size_t context) : module(module) {
+  const vx_asset_info *asset = findAsset(module, SettingsAsset);
+  if (!asset)
+    throw dataError("the module has no asset '{}', expected one that vx-compile made of a language model",
+                    SettingsAsset);
+  const Json settings = Json::parse(bytesOf(*asset), nullptr, /*allow_exceptions=*/false);
+  if (settings.is_discarded())
+    throw dataError("asset '{}': no JSON", SettingsAsset);
+  model = readInfo(settings);
+  words = loadTokenizer(module, settings);
+  if (words->vocabulary_size() > model.vocabulary)
+    throw dataError("the tokenizer has {} tokens, but the model's embedding has {} rows", words->vocabulary_size(),
+                    model.vocabulary);
+  if (context > model.context)
+    throw argumentError("the context is {} tokens, the model takes {} at most", context, model.context);
+  room = context ? context : std::min(DefaultContext, model.context);
+  options.symbols = {{"context", static_cast<int64_t>(room)}};
+  const vx_function_info &extends = findFunction(module, "extend"), &decodes = findFunction(module, "decode");
+  placed.emplace(module, options);
+  extend.emplace(*placed, extends);
+  decode.emplace(*placed, decodes);
+}
+
+Generator::~Generator() = default;
+
+std::vector<float> Generator::run(Call &call, std::span<const int32_t> tokens, size_t past) {
+  const std::vector<int64_t> ids(tokens.begin(), tokens.end());
+  const int64_t dims[] = {1, static_cast<int64_t>(ids.size())};
+  const std::vector<int64_t> before{static_cast<int64_t>(past)};
+  const std::vector<Value> results = call.run(
+      {Value::tensor<int64_t>(std::span<const int64_t>(dims), std::span(ids)), Value::tensor<int64_t>({}, before)});
+  const std::span<const float> logits = results[0].data<float>();
+  if (logits.size() != model.vocabulary)
+    throw dataError("the model gives {} logits, its settings say {}", logits.size(), model.vocabulary);
+  return {logits.begin(), logits.end()};
+}
+
+Answer Generator::generate(std::string_view prompt, const GenerateOptions &options) {
+  Answer answer;
+  if (!isUtf8(prompt))
+    throw argumentError("the prompt is no UTF-8");
+  const std::vector<int32_t> given = words->encode(prompt).ids;
+  answer.promptTokens = given.size();
+  if (given.empty())
+    throw argumentError("the prompt has no tokens, expected at least 1");
+  if (given.size() >= room)
+    throw argumentError("the prompt has {} tokens, but the context has room for {} with the answer: expected a shorter "
+                        "prompt or a larger context; the model takes up to {}",
+                        given.size(), room, model.context);
+  text::Sampler sampler(options.sampling);
+  text::StopStrings stops(options.stop);
+  text::DecodeStream stream(*words);
+  auto pass = [&](const std::string &piece) {
+    if (piece.empty())
+      return;
+    answer.text += piece;
+    if (options.onText)
+      options.onText(piece);
+  };
+  const size_t most = std::min(options.maxTokens ? options.maxTokens : room, room - given.size());
+  auto start = std::chrono::steady_clock::now();
+  std::vector<float> logits = run(*extend, given, 0);
+  answer.promptSeconds = secondsSince(start);
+  start = std::chrono::steady_clock::now();
+  while (true) {
+    const int32_t token = sampler.sample(logits, {given, answer.tokens, {}});
+    if (std::ranges::find(model.ends, token) != model.ends.end())
+      break;
+    answer.tokens.push_back(token);
+    pass(stops.push(stream.push(token)));
+    if (stops.is_stopped())
+      break;
+    if (answer.tokens.size() >= most) {
+      answer.finish = FinishReason::length;
+      break;
+    }
+    logits = run(*decode, std::span(&answer.tokens.back(), 1), given.size() + answer.tokens.size() - 1);
+  }
+  answer.answerSeconds = secondsSince(start);
+  if (!stops.is_stopped()) {
+    pass(stops.push(stream.finish()));
+    pass(stops.finish());
+  }
+  return answer;
+}
+
+} // namespace vx::llm

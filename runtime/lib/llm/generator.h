@@ -1,0 +1,99 @@
+// Text out of a language model: a module that vx-compile made of a GGUF file or of a folder.
+#ifndef VX_LIB_LLM_GENERATOR_H
+#define VX_LIB_LLM_GENERATOR_H
+
+#include "vx/runtime/vx.hpp"
+#include "vx/text/sampler.hpp"
+#include "vx/text/tokenizer.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx::llm {
+
+// An error, as one line with the expected and the given value. Failures of the runtime itself are vx::Error.
+class Error : public std::runtime_error {
+public:
+  enum class Kind {
+    argument, // a prompt or an option that does not fit the model
+    data      // a module that is no language model, or is damaged
+  };
+  Error(Kind kind, const std::string &message) : std::runtime_error(message), what_kind(kind) {}
+  Kind kind() const { return what_kind; }
+
+private:
+  Kind what_kind;
+};
+
+// Of the module. Immutable.
+struct ModelInfo {
+  std::string family;
+  size_t context = 0;        // the most tokens of a sequence
+  size_t vocabulary = 0;     // the number of logits
+  std::vector<int32_t> ends; // tokens that end an answer
+};
+
+struct GenerateOptions {
+  text::SamplingOptions sampling = {};
+  size_t maxTokens = 0;          // of the answer; 0: as many as there is room for
+  std::vector<std::string> stop; // strings that end the answer, which does not have them
+  // Called with each piece of the answer, whole characters of UTF-8. It may throw, which ends the answer.
+  std::function<void(std::string_view piece)> onText = {};
+};
+
+enum class FinishReason : uint8_t {
+  stop,  // the model has ended the answer, or a stop string was found
+  length // maxTokens, or the room of the cache
+};
+
+struct Answer {
+  std::vector<int32_t> tokens; // without one that ends the answer
+  std::string text;
+  FinishReason finish = FinishReason::stop;
+  size_t promptTokens = 0;
+  double promptSeconds = 0, answerSeconds = 0; // the calls for the prompt, and those for tokens after the first
+};
+
+// A module on a device, with a cache of keys and values for one sequence. Thread-compatible.
+class Generator {
+public:
+  // `context` is the room of the cache in tokens; 0: 4096, or the model's context if that is less. Throws Error::data
+  // if the module is no language model, Error::argument for more than the model's context, and vx::Error if the runtime
+  // refuses the device or the memory does not suffice.
+  Generator(const Module &module, InstanceOptions options, size_t context = 0);
+  ~Generator();
+  Generator(const Generator &) = delete;
+  Generator &operator=(const Generator &) = delete;
+
+  // Whether a module claims to be a language model; the constructor finds out whether it is.
+  static bool isLanguageModel(const Module &module);
+
+  const ModelInfo &info() const { return model; }
+  size_t context() const { return room; }
+  const text::Tokenizer &tokenizer() const { return *words; }
+  const Instance &instance() const { return *placed; }
+
+  // Computes the prompt, then one token after another. Throws Error::argument for an empty prompt, for one that leaves
+  // no room for an answer, with both numbers, and for one that is no UTF-8; text::Error for options that do not fit.
+  Answer generate(std::string_view prompt, const GenerateOptions &options);
+
+private:
+  std::vector<float> run(Call &call, std::span<const int32_t> tokens, size_t past);
+
+  const Module module;
+  ModelInfo model;
+  size_t room = 0;
+  std::optional<text::Tokenizer> words;
+  std::optional<Instance> placed;
+  std::optional<Call> extend, decode;
+};
+
+} // namespace vx::llm
+
+#endif

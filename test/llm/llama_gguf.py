@@ -1,0 +1,81 @@
+"""GGUF files of llama.cpp's form, by PyPI's gguf, of weights with the names of transformers."""
+import gguf
+import numpy as np
+from random_models import llama_depth
+
+PARTS = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm",
+         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "post_attention_layernorm": "ffn_norm"}
+TYPES = {"F32": gguf.GGMLQuantizationType.F32, "F16": gguf.GGMLQuantizationType.F16, "BF16": gguf.GGMLQuantizationType.BF16}
+
+
+def rename(name):
+    if name.startswith("model.layers."):
+        _, _, layer, part, *rest = name.split(".")
+        part, kind = ".".join([part, *rest[:-1]]), rest[-1]
+        return f"blk.{layer}.{PARTS[part]}.{kind}"
+    return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}[name]
+
+
+def pair_rows(tensor, heads):
+    """The rows of each head in the order of llama.cpp's converter: the two elements of a pair beside one another."""
+    return tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
+
+
+def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=()):
+    """`tokens` are the texts of a byte-level vocabulary; others than these make no file that has a tokenizer."""
+    architecture = "qwen2" if settings["model_type"] == "qwen2" else "llama"
+    writer = gguf.GGUFWriter(None, architecture, split_max_tensors=split)
+    facts = {"context_length": settings["max_position_embeddings"], "embedding_length": settings["hidden_size"], "block_count": settings["num_hidden_layers"],
+             "feed_forward_length": settings["intermediate_size"], "attention.head_count": settings["num_attention_heads"], "attention.head_count_kv": settings["num_key_value_heads"]}
+    if "head_dim" in settings:
+        facts.update({"attention.key_length": settings["head_dim"], "attention.value_length": settings["head_dim"]})
+    facts["rope.dimension_count"] = llama_depth(settings)
+    facts["vocab_size"] = settings["vocab_size"]
+    for key, value in {**facts, **dict(keys)}.items():
+        if value is not None and isinstance(value, int):
+            writer.add_uint32(f"{architecture}.{key}", value)
+        elif isinstance(value, float):
+            writer.add_float32(f"{architecture}.{key}", value)
+        elif isinstance(value, str):
+            writer.add_string(f"{architecture}.{key}", value)
+    if "attention.layer_norm_rms_epsilon" not in dict(keys):
+        writer.add_float32(f"{architecture}.attention.layer_norm_rms_epsilon", settings["rms_norm_eps"])
+    writer.add_float32(f"{architecture}.rope.freq_base", settings["rope_theta"])
+    rope = settings.get("rope_scaling") or {}
+    if rope.get("rope_type") == "linear":
+        writer.add_string(f"{architecture}.rope.scaling.type", "linear")
+        writer.add_float32(f"{architecture}.rope.scaling.factor", rope["factor"])
+    if tokens is not None:
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre("gpt-2")
+        writer.add_token_list(tokens)
+        writer.add_token_types([3 if token.startswith("<") else 1 for token in tokens])
+        writer.add_token_merges(["a a"])
+        if ends:
+            writer.add_eos_token_id(ends[0])
+    for name, tensor in tensors.items():
+        if name in without:
+            continue
+        if architecture == "llama" and (".q_proj." in name or ".k_proj." in name):
+            tensor = pair_rows(tensor, settings["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"])
+        # Vectors stay f32, as llama.cpp's converter has it.
+        stored = TYPES[kind if tensor.ndim > 1 else "F32"]
+        writer.add_tensor(rename(name), gguf.quants.quantize(np.ascontiguousarray(tensor), stored), raw_dtype=stored)
+    if rope.get("rope_type") == "llama3":
+        from llama_oracle import frequencies
+        plain = frequencies({**settings, "rope_scaling": None})
+        writer.add_tensor("rope_freqs.weight", (plain / frequencies(settings)).astype(np.float32))
+    for name, tensor, stored in more:
+        writer.add_tensor(name, tensor, raw_dtype=stored)
+    writer.write_header_to_file(path)
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def rounded(tensors, kind):
+    """The weights as a file of this type has them."""
+    if kind == "F32":
+        return tensors
+    return {name: gguf.quants.dequantize(gguf.quants.quantize(np.ascontiguousarray(tensor), TYPES[kind]), TYPES[kind]).reshape(tensor.shape) if tensor.ndim > 1 else tensor
+            for name, tensor in tensors.items()}

@@ -1,0 +1,71 @@
+"""Llama, Mistral and Qwen2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
+import numpy as np
+from random_models import llama_depth
+
+
+def frequencies(settings):
+    depth = llama_depth(settings)
+    inverse = settings["rope_theta"] ** (-np.arange(0, depth, 2) / depth)
+    rope = settings.get("rope_scaling") or {}
+    if rope.get("rope_type") == "linear":
+        inverse = inverse / rope["factor"]
+    elif rope.get("rope_type") == "llama3":
+        turns = rope["original_max_position_embeddings"] * inverse / (2 * np.pi)
+        share = np.clip((turns - rope["low_freq_factor"]) / (rope["high_freq_factor"] - rope["low_freq_factor"]), 0, 1)
+        inverse = inverse * (share + (1 - share) / rope["factor"])
+    return inverse
+
+
+def turn(x, angles):
+    """[length, heads, depth] by [length, depth / 2]; a pair is an element of each half."""
+    first, second = np.split(x, 2, axis=-1)
+    cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+def logits(settings, tensors, ids):
+    heads, groups, depth = settings["num_attention_heads"], settings["num_key_value_heads"], llama_depth(settings)
+    length = len(ids)
+    angles = np.arange(length)[:, None] * frequencies(settings)[None]
+
+    def weight(name):
+        return tensors[name].astype(np.float64)
+
+    def linear(x, name):
+        product = x @ weight(name + ".weight").T
+        return product + weight(name + ".bias") if name + ".bias" in tensors else product
+
+    def norm(x, name):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + settings["rms_norm_eps"]) * weight(name + ".weight")
+
+    places = np.arange(length)
+    seen = places[None] <= places[:, None]
+    window = settings.get("sliding_window") if settings["model_type"] == "mistral" else None
+    if window:
+        seen &= places[None] > places[:, None] - window
+    x = weight("model.embed_tokens.weight")[np.asarray(ids)]
+    for layer in range(settings["num_hidden_layers"]):
+        name = f"model.layers.{layer}."
+        h = norm(x, name + "input_layernorm")
+        q, k, v = (linear(h, f"{name}self_attn.{part}_proj").reshape(length, -1, depth) for part in "qkv")
+        q, k = turn(q, angles), turn(k, angles)
+        k, v = (np.repeat(part, heads // groups, axis=1) for part in (k, v))
+        scores = np.einsum("shd,thd->hst", q, k) / np.sqrt(depth)
+        scores = np.where(seen, scores, -np.inf)
+        scores = np.exp(scores - scores.max(-1, keepdims=True))
+        attended = np.einsum("hst,thd->shd", scores / scores.sum(-1, keepdims=True), v).reshape(length, heads * depth)
+        x = x + linear(attended, name + "self_attn.o_proj")
+        h = norm(x, name + "post_attention_layernorm")
+        gate = linear(h, name + "mlp.gate_proj")
+        x = x + linear(gate / (1 + np.exp(-gate)) * linear(h, name + "mlp.up_proj"), name + "mlp.down_proj")
+    x = norm(x, "model.norm")
+    return x @ weight("model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight").T
+
+
+def divergence(want, got):
+    """The mean Kullback-Leibler divergence of the rows' distributions."""
+    def log_softmax(x):
+        x = x.astype(np.float64) - x.max(-1, keepdims=True)
+        return x - np.log(np.exp(x).sum(-1, keepdims=True))
+    p, q = log_softmax(want), log_softmax(got)
+    return float((np.exp(p) * (p - q)).sum(-1).mean())

