@@ -30,7 +30,8 @@ vx.kernel @bias "x" symbols ["s0"] workgroups <ceildiv(s0, 4)> #vx.loops<tile = 
 
 // -----
 
-// A row's maximum and sum are computed once for the row, along vectors, before the loop over its columns.
+// A row's maximum and sum are computed once for the row, along vectors, before the loop over its columns. The exponentials lie in
+// the result meanwhile.
 // CHECK-LABEL: func.func @softmax
 // CHECK:           scf.for
 // CHECK:             scf.for
@@ -38,11 +39,14 @@ vx.kernel @bias "x" symbols ["s0"] workgroups <ceildiv(s0, 4)> #vx.loops<tile = 
 // CHECK:             %[[MAX:.+]] = vector.reduction <maximumf>
 // CHECK:             scf.for
 // CHECK:               math.exp
+// CHECK:               vector.store %{{.+}}, %[[RESULT:[0-9]+]][
 // CHECK:             vector.reduction <add>
+// CHECK:             arith.divf
 // CHECK:             scf.for
 // CHECK-NOT:           scf.for
-// CHECK:               math.exp
-// CHECK:               vector.store
+// CHECK-NOT:           math.exp
+// CHECK:               vector.load %[[RESULT]][
+// CHECK:               vector.store %{{.+}}, %[[RESULT]][
 vx.kernel @softmax "x" symbols ["s0"] workgroups <s0> #vx.thread_rows<tile = [1, 0], threads = 1> {
 ^bb0(%a: tensor<?x32xf32, #vx.enc<[s0, 32]>>):
   %0 = vx.softmax %a axis = 1 {vx.anchor} : tensor<?x32xf32, #vx.enc<[s0, 32]>>

@@ -23,16 +23,19 @@ vx.kernel @unsigned "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 
 // -----
 
-// A softmax is two reductions and one elementwise op on them.
+// A softmax is two reductions, of which the second is over exponentials, and one elementwise op on these. Each row is divided once.
 // CHECK-LABEL: func.func @softmax
 // CHECK:         linalg.generic {{.*}}["parallel", "reduction"]
 // CHECK:           arith.maximumf
-// CHECK:         linalg.generic {{.*}}["parallel", "reduction"]
-// CHECK:           math.exp
-// CHECK:           arith.addf
 // CHECK:         linalg.generic {{.*}}["parallel", "parallel"]
 // CHECK:           math.exp
+// CHECK:         linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK:           arith.addf
+// CHECK:         linalg.generic {{.*}}["parallel"]
 // CHECK:           arith.divf
+// CHECK:         linalg.generic {{.*}}["parallel", "parallel"]
+// CHECK-NOT:       math.exp
+// CHECK:           arith.mulf
 vx.kernel @softmax "x" symbols [] workgroups <1> #vx.thread_rows<tile = [1, 0], threads = 1> {
 ^bb0(%a: tensor<3x4xf32>):
   %0 = vx.softmax %a axis = 1 {vx.anchor} : tensor<3x4xf32>
@@ -48,4 +51,33 @@ vx.kernel @window "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3x4x4xf32>):
   %0 = vx.reduce_window max %a window = [1, 2, 2] strides = [1, 2, 2] dilations = [1, 1, 1] pads = [0, 0, 0] x [0, 0, 0] {vx.anchor} : tensor<3x4x4xf32>
   vx.yield %0 : tensor<3x2x2xf32>
+}
+
+// -----
+
+// The position of the greatest element in a row, for one thread: the greatest, then the first of its equals. A NaN equals a NaN here.
+// CHECK-LABEL: func.func @rows
+// CHECK:         linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK:           arith.maximumf
+// CHECK:         linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK:           arith.cmpf oeq
+// CHECK:           arith.cmpf une
+// CHECK:           arith.minui {{.*}} : i32
+vx.kernel @rows "x" symbols [] workgroups <3> #vx.loops<tile = [1]> {
+^bb0(%a: tensor<3x40xf32>):
+  %0 = vx.arg_reduce max %a axis = 1 {vx.anchor} : tensor<3x40xf32>
+  vx.yield %0 : tensor<3xi64>
+}
+
+// -----
+
+// Along another dimension, neighbours take part in one pass over the rows.
+// CHECK-LABEL: func.func @columns
+// CHECK:         linalg.generic {{.*}}["reduction", "parallel"]
+// CHECK:           arith.cmpf ogt
+// CHECK-NOT:     linalg.generic
+vx.kernel @columns "x" symbols [] workgroups <1> #vx.loops<tile = [0]> {
+^bb0(%a: tensor<3x40xf32>):
+  %0 = vx.arg_reduce max %a axis = 0 {vx.anchor} : tensor<3x40xf32>
+  vx.yield %0 : tensor<40xi64>
 }

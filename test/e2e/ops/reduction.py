@@ -1,6 +1,8 @@
 """Reductions over dimensions and windows, and the place of an extreme."""
 import math
 
+import numpy as np
+
 from op_case import FLOATS, INTEGERS, SIGNED, Case, Input, Points, Result, any_values, apart, bools, special_floats, tensor_type, uniform, values
 from tolerance import Exact, Ulp, relative, sum_of
 
@@ -150,7 +152,16 @@ def places():
             suffix = "last" if last else "first"
             yield place(f"arg_{kind}_ties_{suffix}", kind, "f32", [2, 7], 1, ties, last)
             yield place(f"arg_{kind}_nan_{suffix}", kind, "f32", [5], 0, values(1.0, float("nan"), 3.0, float("nan"), -9.0), last)
-    for name, dims, axis in (("first_axis", [7, 3], 0), ("middle", [2, 5, 3], 1), ("one", [4, 1], 1), ("long", [1031], 0), ("empty", [0, 3], 1)):
+            # Rows of several vectors: equals and NaN lie in different ones, and in different lanes.
+            for dtype in ("f32", "f16", "f64", "i8", "ui32"):
+                few = values(*(np.random.default_rng(5).integers(0, 7, 311).tolist()))
+                yield place(f"arg_{kind}_ties_long_{suffix}_{dtype}", kind, dtype, [6, 311], 1, few, last)
+            for at in (0, 77, 150, 299):
+                sparse = values(*[float("nan") if i in (at, at + 9) else i % 5 for i in range(311)])
+                yield place(f"arg_{kind}_nan_{at}_{suffix}", kind, "f32", [2, 311], 1, sparse, last)
+            infinite = -float("inf") if kind == "max" else float("inf")
+            yield place(f"arg_{kind}_infinite_{suffix}", kind, "f32", [2, 130], 1, values(infinite), last)
+    for name, dims, axis in (("first_axis", [7, 3], 0), ("middle", [2, 5, 3], 1), ("one", [4, 1], 1), ("long", [1031], 0), ("empty", [0, 3], 1), ("rows", [7, 2048], 1)):
         yield place(f"arg_max_{name}", "max", "f32", dims, axis, uniform())
 
 

@@ -77,10 +77,67 @@ Value lowerReduceWindow(KernelLowering &lowering, ReduceWindowOp op) {
   return roundTo(lowering, loc, generic.getResult(0), type);
 }
 
+/// The positions along the last dimension for one thread, as two reductions that vectors do: the best element, then the
+/// first or the last position of its equals; -1 where there is no element.
+Value lowerArgReduceInRows(KernelLowering &lowering, ArgReduceOp op) {
+  auto inputType = typeOf(op.getInput()), type = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  const int64_t rank = inputType.getRank(), axis = op.getAxis();
+  MLIRContext *context = op.getContext();
+  Type vxElement = inputType.getElementType();
+  const Type accumulator = getAccumulatorType(getBodyType(vxElement));
+  const std::optional<int64_t> length = getDim(inputType, axis).asConstant();
+  const Type position =
+      length && llvm::isInt<32>(*length) ? lowering.builder.getI32Type() : lowering.builder.getI64Type();
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  iterators[axis] = utils::IteratorType::reduction;
+  const AffineMap identity = AffineMap::getMultiDimIdentityMap(rank, context), row = identity.getSliceMap(0, rank - 1);
+  Value input = lowering.get(op.getInput());
+  auto reduce = [&](TypedAttr init, ValueRange operands, ArrayRef<AffineMap> maps, BodyBuilder body) -> Value {
+    Value filled = lowering.filled(loc, type, init);
+    SmallVector<AffineMap> allMaps(maps);
+    allMaps.push_back(row);
+    auto generic = linalg::GenericOp::create(
+        lowering.builder, loc, filled.getType(), operands, filled, allMaps, iterators,
+        [&](OpBuilder &b, Location l, ValueRange args) { linalg::YieldOp::create(b, l, body(b, l, args)); });
+    return generic.getResult(0);
+  };
+  Value best = reduce(getIdentity(op.getKind(), vxElement, accumulator), input, identity,
+                      [&](OpBuilder &b, Location l, ValueRange args) {
+                        return combineScalars(b, l, op.getKind(), widen(b, l, args[0]), args[1], vxElement);
+                      });
+  // As an unsigned number, -1 is more than any position.
+  Value found = reduce(lowering.builder.getIntegerAttr(position, -1), {input, best}, {identity, row},
+                       [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+                         Value element = widen(b, l, args[0]),
+                               isBest = compareScalars(b, l, ComparePredicate::eq, element, args[1], vxElement);
+                         if (isa<FloatType>(accumulator)) {
+                           // A NaN beats every number, and no comparison with it is true.
+                           Value isNaN = compareScalars(b, l, ComparePredicate::ne, element, element, vxElement);
+                           Value isBestNaN = compareScalars(b, l, ComparePredicate::ne, args[1], args[1], vxElement);
+                           isBest = arith::OrIOp::create(b, l, isBest, arith::AndIOp::create(b, l, isNaN, isBestNaN));
+                         }
+                         Value at = arith::IndexCastOp::create(b, l, position, linalg::IndexOp::create(b, l, axis));
+                         Value none = arith::ConstantOp::create(b, l, b.getIntegerAttr(position, -1));
+                         at = arith::SelectOp::create(b, l, isBest, at, none);
+                         return op.getLast() ? arith::MaxSIOp::create(b, l, at, args[2]).getResult()
+                                             : arith::MinUIOp::create(b, l, at, args[2]).getResult();
+                       });
+  if (position.isInteger(64))
+    return found;
+  return lowering.elementwise(loc, type, lowering.builder.getI64Type(), found,
+                              [](OpBuilder &b, Location l, ValueRange args) -> Value {
+                                return arith::ExtSIOp::create(b, l, b.getI64Type(), args[0]);
+                              });
+}
+
 Value lowerArgReduce(KernelLowering &lowering, ArgReduceOp op) {
   auto inputType = typeOf(op.getInput()), type = typeOf(op.getResult());
   Location loc = op.getLoc();
   int64_t rank = inputType.getRank(), axis = op.getAxis();
+  auto threads = lowering.builder.getBlock()->getParentOp()->getAttrOfType<IntegerAttr>(vxk::kThreadsAttr);
+  if (axis + 1 == rank && threads && threads.getInt() == 1)
+    return lowerArgReduceInRows(lowering, op);
   SmallVector<AffineExpr> kept;
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
   iterators[axis] = utils::IteratorType::reduction;
