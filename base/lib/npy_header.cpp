@@ -39,7 +39,7 @@ public:
         ++at;
     }
     if (isGood() && !(hasType && hasOrder && hasShape))
-      fail(".npy header wants 'descr', 'fortran_order' and 'shape', got '" + std::string(text) + "'");
+      fail(".npy header: expected 'descr', 'fortran_order' and 'shape', got '" + std::string(text) + "'");
     return isGood();
   }
 
@@ -51,7 +51,7 @@ private:
     at = text.size();
   }
   void failAt(const std::string &wanted, size_t shown) {
-    fail(".npy header wants " + wanted + " at character " + std::to_string(at) + ", got '" +
+    fail(".npy header: expected " + wanted + " at character " + std::to_string(at) + ", got '" +
          std::string(text.substr(at, shown)) + "'");
   }
   char peek() {
@@ -133,7 +133,7 @@ bool parseNpyHeader(std::span<const uint8_t> bytes, NpyHeader &header, std::stri
   }
   const int major = bytes[6];
   if (major < 1 || major > 3) {
-    error = ".npy version " + std::to_string(major) + " is not supported, want 1, 2 or 3";
+    error = ".npy version " + std::to_string(major) + " is not supported, expected 1, 2 or 3";
     return false;
   }
   const size_t lengthBytes = major == 1 ? 2 : 4;
@@ -146,8 +146,8 @@ bool parseNpyHeader(std::span<const uint8_t> bytes, NpyHeader &header, std::stri
     size |= size_t(bytes[8 + i]) << (8 * i);
   const size_t begin = 8 + lengthBytes;
   if (size > bytes.size() - begin) {
-    error =
-        "truncated .npy header: want " + std::to_string(size) + " bytes, got " + std::to_string(bytes.size() - begin);
+    error = "truncated .npy header: expected " + std::to_string(size) + " bytes, got " +
+            std::to_string(bytes.size() - begin);
     return false;
   }
   header.dataOffset = begin + size;

@@ -26,7 +26,7 @@ int openRegularFile(const std::string &path, FileError &error) {
     return -1;
   };
   auto refuse = [&error](mode_t mode) {
-    error = {0, std::string("is ") + fileKind(mode) + ", want a regular file"};
+    error = {0, std::string("is ") + fileKind(mode) + ", expected a regular file"};
     return -1;
   };
   // Before it is opened, since to open a device may do something; and after, since names may change.

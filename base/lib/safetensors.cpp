@@ -84,7 +84,7 @@ private:
     at = text.size();
   }
   void failAt(const char *wanted) {
-    fail(join("the header wants ", wanted, " at character ", at, ", got '", text.substr(std::min(at, text.size()), 16),
+    fail(join("header: expected ", wanted, " at character ", at, ", got '", text.substr(std::min(at, text.size()), 16),
               "'"));
   }
   // The next character that is no blank; 0 at the end.
@@ -251,7 +251,7 @@ private:
       } else if (key == "data_offsets") {
         const std::vector<uint64_t> offsets = numbers();
         if (isGood() && offsets.size() != 2)
-          return fail(join("tensor '", entry.tensor.name, "' has ", offsets.size(), " data_offsets, want 2"));
+          return fail(join("tensor '", entry.tensor.name, "' has ", offsets.size(), " data_offsets, expected 2"));
         if (isGood())
           entry.begin = offsets[0], entry.end = offsets[1];
       } else {
@@ -262,7 +262,7 @@ private:
       has = true;
     });
     if (isGood() && !(hasType && hasShape && hasOffsets))
-      fail(join("tensor '", entry.tensor.name, "' wants 'dtype', 'shape' and 'data_offsets', '",
+      fail(join("tensor '", entry.tensor.name, "' needs 'dtype', 'shape' and 'data_offsets', '",
                 !hasType    ? "dtype"
                 : !hasShape ? "shape"
                             : "data_offsets",
@@ -297,10 +297,10 @@ bool parseSafeTensors(std::span<const uint8_t> file, SafeTensorsFile &result, st
   for (size_t i = 0; i < 8; ++i)
     size |= static_cast<uint64_t>(file[i]) << 8 * i;
   if (size > LargestHeader)
-    return fail(join("not a safetensors file: its first 8 bytes want a header of ", size, " bytes, allowed are ",
+    return fail(join("not a safetensors file: its first 8 bytes say that the header has ", size, " bytes, allowed are ",
                      LargestHeader));
   if (size > file.size() - 8)
-    return fail(join("truncated: the header wants ", size, " bytes, got ", file.size() - 8));
+    return fail(join("truncated: the header needs ", size, " bytes, got ", file.size() - 8));
   std::vector<Entry> entries;
   const std::string_view text(reinterpret_cast<const char *>(file.data()) + 8, static_cast<size_t>(size));
   if (!HeaderParser(text, error).parse(result.metadata, entries))
@@ -315,7 +315,7 @@ bool parseSafeTensors(std::span<const uint8_t> file, SafeTensorsFile &result, st
     if (!wanted)
       return fail(join("tensor '", name, "': ", typeText(entry.tensor), " is too large"));
     if (entry.end < entry.begin || entry.end - entry.begin != *wanted)
-      return fail(join("tensor '", name, "': ", typeText(entry.tensor), " wants ", *wanted,
+      return fail(join("tensor '", name, "': ", typeText(entry.tensor), " needs ", *wanted,
                        " bytes, its data_offsets are ", entry.begin, " and ", entry.end));
     byPlace.push_back(&entry);
   }
@@ -325,14 +325,14 @@ bool parseSafeTensors(std::span<const uint8_t> file, SafeTensorsFile &result, st
   uint64_t next = 0;
   for (const Entry *entry : byPlace) {
     if (entry->begin != next)
-      return fail(join("tensor '", entry->tensor.name, "' begins at byte ", entry->begin, ", want ", next,
+      return fail(join("tensor '", entry->tensor.name, "' begins at byte ", entry->begin, ", expected ", next,
                        ", where the one before ends"));
     next = entry->end;
   }
   if (data.size() < next)
-    return fail(join("truncated: the tensors want ", next, " bytes, got ", data.size()));
+    return fail(join("truncated: the tensors need ", next, " bytes, got ", data.size()));
   if (data.size() > next)
-    return fail(join("too long: the tensors want ", next, " bytes, got ", data.size()));
+    return fail(join("too long: the tensors need ", next, " bytes, got ", data.size()));
   for (Entry &entry : entries) {
     entry.tensor.bytes = data.subspan(static_cast<size_t>(entry.begin), static_cast<size_t>(entry.end - entry.begin));
     result.tensors.push_back(std::move(entry.tensor));

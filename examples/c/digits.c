@@ -32,7 +32,7 @@ static void readFile(const char *folder, const char *name, void *bytes, size_t s
   size_t got = fread(bytes, 1, size, file);
   fclose(file);
   if (got != size) {
-    fprintf(stderr, "digits: error: %s has %zu bytes, wanted are %zu\n", path, got, size);
+    fprintf(stderr, "digits: error: %s has %zu bytes, expected %zu\n", path, got, size);
     exit(1);
   }
 }

@@ -39,9 +39,9 @@ static int run(const std::string &modulePath, const std::string &folder, const s
   constexpr size_t pixelsPerImage = 64;
   const size_t count = labels.size();
   if (pixels.size() != count * pixelsPerImage * sizeof(float))
-    throw std::runtime_error("images.f32 has " + std::to_string(pixels.size()) + " bytes, wanted for " +
-                             std::to_string(count) + " images are " +
-                             std::to_string(count * pixelsPerImage * sizeof(float)));
+    throw std::runtime_error("images.f32 has " + std::to_string(pixels.size()) + " bytes, expected " +
+                             std::to_string(count * pixelsPerImage * sizeof(float)) + " for " + std::to_string(count) +
+                             " images");
 
   vx::Module module(modulePath);
   vx::InstanceOptions options;

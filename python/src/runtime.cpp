@@ -80,7 +80,7 @@ constexpr int32_t HostMemory = 1;
 /// The tensor of a capsule, which is used up.
 vx::Value fromCapsule(nb::capsule capsule) {
   if (std::strcmp(capsule.name(), Versioned) != 0)
-    throw nb::type_error("wants a capsule of DLPack 1.0 or newer: NumPy 2.1 and PyTorch 2.8 make them");
+    throw nb::type_error("expected a capsule of DLPack 1.0 or newer: NumPy 2.1 and PyTorch 2.8 make them");
   auto *tensor = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(capsule.ptr(), Versioned));
   vx::Value value = vx::Value::fromDlpack(tensor);
   PyCapsule_SetName(capsule.ptr(), Used);

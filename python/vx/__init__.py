@@ -54,9 +54,9 @@ def set_log(function: _Callable[[str, str], object] | None, level: str = "warnin
     """Has the runtime's messages passed to `function(level, message)`, for the whole process: those of `level` (info, warning, error) and above. With None, as at first, they are
     dropped. The function is called on any thread, and must not call vx. Its exceptions go to sys.unraisablehook."""
     if level not in _LEVELS:
-        raise ValueError(f"set_log: level: want {', '.join(_LEVELS)}, got {level!r}")
+        raise ValueError(f"set_log: level: expected {', '.join(_LEVELS)}, got {level!r}")
     if function is not None and not callable(function):
-        raise TypeError(f"set_log: want a function or None, got {type(function).__name__}")
+        raise TypeError(f"set_log: expected a function or None, got {type(function).__name__}")
     _runtime.set_log(function, _LEVELS[level])
 
 
@@ -65,9 +65,9 @@ def _whole(name, value, least=0, most=2**64 - 1):
     try:
         number = _operator.index(value)
     except TypeError:
-        raise TypeError(f"{name}: want a whole number, got {type(value).__name__}") from None
+        raise TypeError(f"{name}: expected a whole number, got {type(value).__name__}") from None
     if not least <= number <= most:
-        raise ValueError(f"{name}: want {least} to {most}, got {number}")
+        raise ValueError(f"{name}: expected {least} to {most}, got {number}")
     return number
 
 
@@ -80,7 +80,7 @@ def _two(name, value, second):
     if not isinstance(value, tuple):
         return value, second
     if len(value) != 2:
-        raise ValueError(f"{name}: want one or a pair, got {len(value)}")
+        raise ValueError(f"{name}: expected one or a pair, got {len(value)}")
     return value
 
 
@@ -131,7 +131,7 @@ class Pending:
         """Waits for the run. Returns the results by name, as Instance.run does, or raises the error of the run. After `timeout` seconds it raises a vx.Error with the code "timed_out",
         and the run goes on. The code is "cancelled" for a run that was cancelled, or was not done by its deadline."""
         if timeout is not None and not timeout >= 0:
-            raise ValueError(f"timeout: want 0 seconds or more, got {timeout}")
+            raise ValueError(f"timeout: expected 0 seconds or more, got {timeout}")
         return {name: _to_array(result) for name, result in zip(self._outputs, self._own.wait(timeout))}
 
     def done(self) -> bool:
@@ -168,7 +168,7 @@ class Instance:
                  symbols: dict | None = None, share: "Instance | None" = None) -> None:
         if share is not None:
             if not isinstance(share, Instance):
-                raise TypeError(f"share: want an instance, got {type(share).__name__}")
+                raise TypeError(f"share: expected an instance, got {type(share).__name__}")
             if device not in (None, "auto") or (fallback, threads, memory_limit) != (True, 0, 0):
                 raise ValueError("share: device, fallback, threads and memory_limit are those of the instance that is shared with")
         self.module = module if isinstance(module, Module) else Module(module)
@@ -226,7 +226,7 @@ class Instance:
 
 def _columns(data):
     if not hasattr(data, "items"):
-        raise TypeError(f"data: want a dict of arrays, got {type(data).__name__}")
+        raise TypeError(f"data: expected a dict of arrays, got {type(data).__name__}")
     return [(name, _to_tensor(array)) for name, array in data.items()]
 
 
@@ -243,7 +243,7 @@ def _schedule(text):
     except (KeyError, ValueError):
         good = False
     if not good:
-        raise ValueError(f"schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got {text!r}")
+        raise ValueError(f"schedule: expected constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got {text!r}")
     return name, numbers
 
 
@@ -282,7 +282,7 @@ class Session:
         on_step, every_step = _two("on_step", on_step, 1)
         for name, function in (("on_step", on_step), ("on_epoch", on_epoch)):
             if function is not None and not callable(function):
-                raise TypeError(f"{name}: want a function, got {type(function).__name__}")
+                raise TypeError(f"{name}: expected a function, got {type(function).__name__}")
         arguments = (_columns(data), None if validation is None else _columns(validation), _whole("epochs", epochs), _whole("batch", batch, 0, 2**31 - 1),
                      _whole("accumulate", accumulate, 1), _whole("max_steps", max_steps), bool(stop_on_nan), None if seed is None else _whole("seed", seed),
                      None if rate is None else float(rate), form, numbers, _whole("warmup", warmup), early_stop, checkpoint, "" if history is None else _os.fspath(history),
@@ -354,7 +354,7 @@ def _load_compiler():
     try:
         from . import _compiler_libraries
     except ImportError:
-        raise ImportError("vx.compile wants the compiler: install the wheel vx-compiler beside vx-runtime") from None
+        raise ImportError("vx.compile needs the compiler: install the wheel vx-compiler beside vx-runtime") from None
     return _compiler_libraries.load()
 
 

@@ -1,4 +1,4 @@
-"""Loads the compiler's extension behind the libraries that its wheel brings: these name one another, and the loader looks for them in the system's folders only. In a build folder
+"""Loads the compiler's extension after the libraries that its wheel brings: these name one another, and the loader looks for them in the system's folders only. In a build folder
 the extension finds them itself."""
 import ctypes
 import importlib

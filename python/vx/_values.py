@@ -186,5 +186,5 @@ def arguments(functions, function, arrays, named):
         given[name] = array
     missing = [name for name in names if name not in given]
     if missing:
-        raise TypeError(f"function '{function}' wants inputs {', '.join(names)}, got none for {', '.join(missing)}")
+        raise TypeError(f"function '{function}': expected inputs {', '.join(names)}, got none for {', '.join(missing)}")
     return [to_input(given[entry["name"]], entry) for entry in info["inputs"]], [entry["name"] for entry in info["outputs"]]

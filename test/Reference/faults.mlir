@@ -204,7 +204,7 @@ func.func @gather() -> tensor<1xf32> {
   return %0 : tensor<1xf32>
 }
 
-// SCATTER: vx-interpret: error: wants updates of shape [4], got [3] in '{{.*}}faults.mlir:[[@LINE+4]]:8'
+// SCATTER: vx-interpret: error: needs updates of shape [4], got [3] in '{{.*}}faults.mlir:[[@LINE+4]]:8'
 func.func @scatter(%u: tensor<?xf32> {vx.name = "u"}) -> tensor<5xf32> {
   %x = vx.constant dense<1.0> : tensor<5xf32>
   %i = vx.constant dense<0> : tensor<4x1xi64>

@@ -25,14 +25,14 @@ vx.variable @state : tensor<2xf32>
 vx.variable @text : tensor<2x!vx.string>
 
 // CONFLICT: vx-interpret: error: input 'y' has size 3 in dimension 0, but 'n' is 2 already
-// RANK: vx-interpret: error: input 'x' is f32[2,2], want 'tensor<?xf32, #vx.enc<[n]>>'
-// TYPE: vx-interpret: error: input 'x' is f16[2], want 'tensor<?xf32, #vx.enc<[n]>>'
-// RANGE: vx-interpret: error: input 'x' does not fit: symbol 'n' is 0, want 1 to 9223372036854775807 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
+// RANK: vx-interpret: error: input 'x' is f32[2,2], expected 'tensor<?xf32, #vx.enc<[n]>>'
+// TYPE: vx-interpret: error: input 'x' is f16[2], expected 'tensor<?xf32, #vx.enc<[n]>>'
+// RANGE: vx-interpret: error: input 'x' does not fit: symbol 'n' is 0, expected 1 to 9223372036854775807 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
 func.func @two(%x: tensor<?xf32, #vx.enc<[n]>> {vx.name = "x"}, %y: tensor<?xf32, #vx.enc<[n]>> {vx.name = "y"}) {
   return
 }
 
-// MULTIPLE: vx-interpret: error: input 'x' does not fit: symbol 'pairs' is 3, want a multiple of 2 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
+// MULTIPLE: vx-interpret: error: input 'x' does not fit: symbol 'pairs' is 3, expected a multiple of 2 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
 func.func @pairs(%x: tensor<?xf32, #vx.enc<[pairs]>> {vx.name = "x"}) {
   return
 }

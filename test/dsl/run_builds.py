@@ -71,7 +71,7 @@ def check_names(source):
         check(f"docs/dsl-reference.md with {name}", "the builder has it, and the page does not")
     for name in sorted(set(NOT_WRITTEN) - names):
         check(f"NOT_WRITTEN {name}", "the builder has no such name")
-    check(f"{len(names)} names of the builder's headers", "" if len(names) > 100 else "want more than 100: the headers are not understood")
+    check(f"{len(names)} names of the builder's headers", "" if len(names) > 100 else "expected more than 100: the headers are not understood")
 
 
 def read_graph(path):

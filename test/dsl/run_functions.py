@@ -244,7 +244,7 @@ def check(name, problem):
 def compare(got, want, tolerance=2e-5):
     want = np.asarray(want)
     if got.shape != want.shape:
-        return f"want {want.shape}, got {got.shape}"
+        return f"expected {want.shape}, got {got.shape}"
     if got.dtype.kind in "bi":
         return "" if np.array_equal(got, want) else f"{(got != want).sum()} of {got.size} elements differ"
     want = want.astype(np.float64)
@@ -265,7 +265,7 @@ def run_function(folder, name, devices, outputs, inputs):
     for opset, path in model.items():
         if name in REFUSED:
             reason = open(path + ".refused").read() if os.path.exists(path + ".refused") else "it was exported"
-            check(f"{name} export {opset}", "" if REFUSED[name] in reason and not os.path.exists(path) else f"want '{REFUSED[name]}', got: {reason}")
+            check(f"{name} export {opset}", "" if REFUSED[name] in reason and not os.path.exists(path) else f"expected '{REFUSED[name]}', got: {reason}")
             continue
         try:
             proto = onnx.load(path)

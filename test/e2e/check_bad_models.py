@@ -407,7 +407,7 @@ def main():
                 done = ends[0] if good else ends[-1]
             if not good:
                 failed += 1
-                print(f"FAILED {title}: exit code {done.returncode}: {done.stderr.strip()}; want {want}", flush=True)
+                print(f"FAILED {title}: exit code {done.returncode}: {done.stderr.strip()}; expected {want}", flush=True)
     if not count:
         print(f"FAILED no model matches '{' '.join(options.names)}'")
     print(f"{count - failed} passed, {failed} failed")

@@ -59,7 +59,7 @@ def forms():
 
     # What a file states of shapes, and its nodes contradict.
     yield Form("an output of another rank (CatBoost)", text("g (float[N, 4] x) => (float[N] y) <int64[1] a = {1}> { y = ReduceSum <keepdims = 1> (x, a) }"), x34,
-               ["warning: .*output 'y': the graph " + states.format(r"f32\[N\]", r"f32\[N,1\]")], "output 'y': expects the shape that the graph states: want 'f32\\[N\\]'")
+               ["warning: .*output 'y': the graph " + states.format(r"f32\[N\]", r"f32\[N,1\]")], "output 'y': expects the shape that the graph states: 'f32\\[N\\]'")
     yield Form("an output of another size", text("g (float[N, 4] x) => (float[N, 2, 2] y) <int64 c> { c = Constant <value = int64[3] {0, 2, 2}> ()\n y = Reshape (x, c) }"), x34,
                ["warning: .*'c': the graph states the shape 'i64\\[\\]', but it is 'i64\\[3\\]'"], "'c': expects the shape")
     yield Form("a batch of 1 in an output", text("g (float[N, 4] x) => (float[1, 4] y) { y = Relu (x) }"), x34)
@@ -157,7 +157,7 @@ def forms():
     needs = merged.replace("{ a = Neg (past) }", "{ d = Neg (past)\n a = Add (x, d) }")
     yield Form("a branch that needs the sizes to be equal", needs,
                [{"x": f32(3, 4), "past": f32(0, 4), "c": np.array(False)}, {"x": f32(3, 4), "past": f32(3, 4), "c": np.array(True)}, {"x": f32(3, 4), "past": f32(2, 4), "c": np.array(True)}],
-               refused=[None, None, r"Add_\d .*wants sizes '.*N.*' and '.*N.*' equal, got"])
+               refused=[None, None, r"Add_\d .*needs sizes '.*N.*' and '.*N.*' equal, got"])
     yield Form("sizes of one name that a node brings together", text("g (float[N, 4] x, float[N, 4] z) => (float[N, 4] y) { h = Neg (z)\n y = Add (x, h) }"),
                [{"x": f32(3, 4), "z": f32(3, 4)}, {"x": f32(3, 4), "z": f32(1, 4)}], refused=[None, "input 'z': dim 0 is 'N', which is 3 by input 'x', got 1"])
     yield Form("two parts of a model with one name of a size", text("g (float[N, 4] x, float[N, 4] z) => (float[N, 4] y, float[N, 4] w) { y = Neg (z)\n w = Relu (x) }"),
@@ -308,13 +308,13 @@ class Runner:
         done = self.tool("vx-compile", path("m.onnx"), "-o", path("m.vxm"), "--target=cpu", "--no-cache", *form.flags)
         lines = done.stderr.splitlines()
         if done.returncode != form.code:
-            raise Failure(f"vx-compile ends with {done.returncode}, want {form.code}: {done.stderr.strip()}")
+            raise Failure(f"vx-compile ends with {done.returncode}, expected {form.code}: {done.stderr.strip()}")
         if len(lines) != len(form.says) or not all(re.search(want, line) for want, line in zip(form.says, lines)):
-            raise Failure(f"vx-compile says {lines}, want {form.says}")
+            raise Failure(f"vx-compile says {lines}, expected {form.says}")
         if form.strict or (form.says and form.code == 0):
             strict = self.tool("vx-compile", path("m.onnx"), "-o", path("s.vxm"), "--target=cpu", "--no-cache", "--strict")
             if strict.returncode != (3 if form.strict else 0) or not re.search(form.strict or "", strict.stderr):
-                raise Failure(f"vx-compile --strict ends with {strict.returncode} and says {strict.stderr.strip()!r}, want {form.strict!r}")
+                raise Failure(f"vx-compile --strict ends with {strict.returncode} and says {strict.stderr.strip()!r}, expected {form.strict!r}")
         session = None if form.answers or form.code else onnxruntime.InferenceSession(path("m.onnx"))
         names = [output.name for output in form.model.graph.output]
         for call, refused in zip(form.calls if form.code == 0 else [], form.refused):
@@ -328,7 +328,7 @@ class Runner:
             sizes = {name: array.shape if array.size > 1 else array.tolist() for name, array in call.items()}
             if refused:
                 if done.returncode == 0 or not re.search(refused, done.stderr):
-                    raise Failure(f"{sizes}: vx-run ends with {done.returncode} and says {done.stderr.strip()!r}, want {refused!r}")
+                    raise Failure(f"{sizes}: vx-run ends with {done.returncode} and says {done.stderr.strip()!r}, expected {refused!r}")
                 continue
             if done.returncode != 0:
                 raise Failure(f"{sizes}: vx-run: {done.stderr.strip()}")
@@ -336,7 +336,7 @@ class Runner:
             for index, name in enumerate(names):
                 got, want = np.load(path(f"out{index}.npy")), np.asarray(wanted[name])
                 if (got.dtype, got.shape) != (want.dtype, want.shape) or not np.allclose(got, want, rtol=1e-5, atol=1e-6):
-                    raise Failure(f"{sizes}: output '{name}': got {got.dtype} {got.shape} {got.tolist()}, want {want.dtype} {want.shape} {want.tolist()}")
+                    raise Failure(f"{sizes}: output '{name}': got {got.dtype} {got.shape} {got.tolist()}, expected {want.dtype} {want.shape} {want.tolist()}")
 
 
 def main():

@@ -12,7 +12,7 @@ def clip_bounds(model):
     bounds = {}
     for node in model.graph.node:
         if node.op_type == "Clip":
-            assert len(node.input) == 3 and all(name in constants for name in node.input[1:]), f"'{node.name}' wants two constants as bounds"
+            assert len(node.input) == 3 and all(name in constants for name in node.input[1:]), f"'{node.name}' needs two constants as bounds"
             bounds[node.output[0]] = [float(constants[name]) for name in node.input[1:]]
     return bounds
 

@@ -80,7 +80,7 @@ def check_models(bench, devices, every, text):
         path = bench.path(f"{name}.written.onnx")
         tool(make_model_file(bench.source, bench.folder, name), path)
         written = {node.op_type for node in onnx.load(path, load_external_data=False).graph.node if node.domain == "com.microsoft"}
-        bench.check(f"{title}, its ops", wanted <= written, f"got {sorted(written)}, want {sorted(wanted)}")
+        bench.check(f"{title}, its ops", wanted <= written, f"got {sorted(written)}, expected {sorted(wanted)}")
         session = reference(path)
         inputs, outputs = inputs_of(session, random), [output.name for output in session.get_outputs()]
         wants = session.run(outputs, inputs)

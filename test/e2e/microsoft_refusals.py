@@ -86,7 +86,7 @@ def refusals():
     yield unsupported("expects no input 'k_scale', as the cache is not quantised, got 'f32[1]'", "GroupQueryAttention", more | {"ks": f32(1)}, **heads)
     yield unsupported("expects no input 'query_seqlens', as each query has all of its places, got 'i32[1]'", "GroupQueryAttention",
                       more | dict.fromkeys(("ks", "vs", "qn", "kn")) | {"ql": np.array([2], np.int32)}, **heads)
-    yield unsupported("expects a cache of the query's elements: want 'f32', got 'u8[1,2,5,4]'", "GroupQueryAttention",
+    yield unsupported("expects a cache of the query's elements: 'f32', got 'u8[1,2,5,4]'", "GroupQueryAttention",
                       grouped | {"pk": whole(np.uint8, 1, 2, 5, 4), "pv": whole(np.uint8, 1, 2, 5, 4)}, **heads)
     yield wrong("expects 'local_window_size' to be -1 with 'causal' = 0, got 3", "GroupQueryAttention", grouped, causal=0, local_window_size=3, **heads)
     yield wrong("expects 'num_heads' to be a multiple of 'kv_num_heads', both at least 1, got 4 and 3", "GroupQueryAttention", grouped, num_heads=4, kv_num_heads=3)

@@ -70,11 +70,11 @@ def size(name, value, least=0):
 
 
 def equal(lhs, rhs, got, or_one=False):
-    return f"wants sizes '{lhs}' and '{rhs}' equal{or_one * ' or one of them 1'}, got {got[0]} and {got[1]}"
+    return f"needs sizes '{lhs}' and '{rhs}' equal{or_one * ' or one of them 1'}, got {got[0]} and {got[1]}"
 
 
 def at_least(size, least, got, than=None):
-    return f"wants size '{size}' to be at least '{least}', got {got} and {least if than is None else than}"
+    return f"needs size '{size}' to be at least '{least}', got {got} and {least if than is None else than}"
 
 
 CALLS = [
@@ -98,7 +98,7 @@ CALLS = [
     Call("Reshape", {"x": ones(2, 3), "s": i64(-3, 2)}, size("s[0]", -3)),
     Call("Reshape", {"x": (ones(2, 3), ["N", 3]), "s": i64(0, 4)}, equal("N * 3", "s[0] * s[1]", (6, 8))),
     Call("Reshape", {"x": (ones(2, 3), ["N", "M"]), "s": i64(5, 5)}, equal("M * N", "s[0] * s[1]", (6, 25))),
-    Call("Squeeze", {"x": (ones(1, 1), [1, "N"])}, "wants size 'N' not to be '1', got 1 and 1", code=2),
+    Call("Squeeze", {"x": (ones(1, 1), [1, "N"])}, "needs size 'N' not to be '1', got 1 and 1", code=2),
     Call("Expand", {"x": ones(2, 1), "s": i64(3, 4)}, equal(2, "s[0]", (2, 3), or_one=True)),
     Call("Expand", {"x": ones(1, 1), "s": i64(3, -4)}, size("s[1]", -4)),
     Call("ConstantOfShape", {"s": i64(2, -1)}, size("s[1]", -1)),
@@ -132,7 +132,7 @@ CALLS = [
     Call("Add", {"c": np.array(True), "x": (ones(5), ["N"]), "w": (ones(3), ["M"])}, equal("M", "picked.shape[0]", (3, 5), or_one=True),
          before=[helper.make_node("If", ["c"], ["picked"], then_branch=branch(helper.make_node("Identity", ["x"], ["t"])),
                                   else_branch=branch(helper.make_node("Concat", ["x", "x"], ["e"], axis=0)))], operands=["picked", "w"]),
-    Call("Mul", {"x": (i64(0, 4, 5), ["N"]), "w": ones(2, 3)}, "wants size 'places.shape[1]' to be 1 or '3', got 2 and 3",
+    Call("Mul", {"x": (i64(0, 4, 5), ["N"]), "w": ones(2, 3)}, "needs size 'places.shape[1]' to be 1 or '3', got 2 and 3",
          before=[helper.make_node("NonZero", ["x"], ["places"]), helper.make_node("Cast", ["places"], ["found"], to=TensorProto.FLOAT)],
          operands=["found", "w"]),
     Call("MatMul", {"x": (ones(2, 3), ["N", 3]), "z": (ones(4, 3), ["M", 3]), "i": scalar(1), "w": (ones(2, 5), ["K", 5])},
@@ -148,7 +148,7 @@ CALLS = [
     Call("Conv", {"a": (ones(1, 3, 2, 5), ["N", "C", "H", "W"]), "w": ones(2, 3, 3, 3)}, at_least("H", 3, 2), code=2),
     Call("Conv", {"a": ones(1, 3, 4, 5), "w": (ones(2, 3, 1, 9), [2, 3, "K", "L"])}, equal("K", 3, (1, 3)), code=2, kernel_shape=[3, 3]),
     Call("Conv", {"a": ones(1, 3, 4, 5), "w": (ones(2, 3, 3, 0), [2, 3, "K", "L"])}, at_least("L", 1, 0), code=2),
-    Call("ConvTranspose", {"a": (ones(1, 3, 4, 5), [1, "C", 4, 5]), "w": (ones(3, 3, 3, 2), ["C", 3, "K", "L"])}, "wants size 'C' to be a multiple of '2', got 3 and 2",
+    Call("ConvTranspose", {"a": (ones(1, 3, 4, 5), [1, "C", 4, 5]), "w": (ones(3, 3, 3, 2), ["C", 3, "K", "L"])}, "needs size 'C' to be a multiple of '2', got 3 and 2",
          code=2, group=2),
     # One value is not one for each.
     Call("Conv", {"a": (ones(1, 3, 4, 5), ["N", "C", "H", "W"]), "w": (ones(2, 3, 3, 3), ["M", 3, 3, 3]), "b": ones(1)}, equal("M", 1, (2, 1)), code=2),
@@ -248,7 +248,7 @@ def main():
                     got, want = way.run(call, device), (call.code, f"{way.function(call.code)}: n ({call.op}): {call.message}")
                     passed, failed = passed + (got == want), failed + (got != want)
                     if got != want:
-                        print(f"FAILED {call.title()}, {device}, {type(way).__name__.lower()}: got {got}, want {want}", flush=True)
+                        print(f"FAILED {call.title()}, {device}, {type(way).__name__.lower()}: got {got}, expected {want}", flush=True)
     if not passed + failed:
         print(f"FAILED no case matches '{options.filter}'")
     print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")

@@ -243,7 +243,7 @@ def run(weights, runs, module, device, threads):
     if failed:
         return failed
     if len(answers) != len(script.checks):
-        return f"{len(answers)} answers, want {len(script.checks)}"
+        return f"{len(answers)} answers, expected {len(script.checks)}"
     for number, (answer, check) in enumerate(zip(answers, script.checks)):
         verb, _, rest = answer.partition(" ")
         found = check(rest) if verb in ("done", "raced") else answer

@@ -151,15 +151,15 @@ def compare_bits(bench, title, got, want):
     if same:
         unlike = ~(((got == want) & (np.signbit(got) == np.signbit(want))) | ((got != got) & (want != want))) if got.dtype.kind not in "iub" else got != want
         same = not unlike.any()
-    what = f"at {np.argwhere(unlike)[:3].tolist()} got {got[unlike][:3]}, want {want[unlike][:3]}" if not same and got.shape == want.shape and got.dtype == want.dtype else ""
-    bench.check(title, same, f"{got.dtype} {got.shape}, want {want.dtype} {want.shape} {what}")
+    what = f"at {np.argwhere(unlike)[:3].tolist()} got {got[unlike][:3]}, expected {want[unlike][:3]}" if not same and got.shape == want.shape and got.dtype == want.dtype else ""
+    bench.check(title, same, f"{got.dtype} {got.shape}, expected {want.dtype} {want.shape} {what}")
 
 
 def compare_near(bench, title, got, want, terms):
     """Numbers under the bound of so many rounded sums; infinities and NaN are equal."""
     if got.dtype == want.dtype and got.shape == want.shape:
         wild = ~np.isfinite(want)
-        bench.check(f"{title}, infinities", bool(((got == want) | ((got != got) & (want != want)))[wild].all()), f"got {got[wild][:5]}, want {want[wild][:5]}")
+        bench.check(f"{title}, infinities", bool(((got == want) | ((got != got) & (want != want)))[wild].all()), f"got {got[wild][:5]}, expected {want[wild][:5]}")
         got, want = np.where(wild, 0, got).astype(got.dtype), np.where(wild, 0, want).astype(want.dtype)
     compare(bench, title, got, want, terms)
 
@@ -267,7 +267,7 @@ def check_gradients(bench, device):
             for name in inputs:
                 want, mine = differences(session, given, name), got[f"grad/{name}"]
                 good = mine.shape == want.shape and np.isfinite(mine).all() and float(abs(mine - want).max()) < 1e-7 * max(1, float(abs(want).max()))
-                bench.check(f"gradient of {title} by {name}", good, f"got {mine.ravel()[:6]}, want {want.ravel()[:6]}")
+                bench.check(f"gradient of {title} by {name}", good, f"got {mine.ravel()[:6]}, expected {want.ravel()[:6]}")
 
 
 def main():

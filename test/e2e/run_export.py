@@ -202,7 +202,7 @@ def check_model(tests, path, title, want, changed):
     onnx.checker.check_model(path)
     tests.check(f"{title}: is the model", normalised(path) == want, "other messages")
     got = changes(bytes_of(source), bytes_of(path))
-    tests.check(f"{title}: other bytes of its own only", sorted(got) == sorted(changed), f"want {sorted(changed)}, got {sorted(got)}")
+    tests.check(f"{title}: other bytes of its own only", sorted(got) == sorted(changed), f"expected {sorted(changed)}, got {sorted(got)}")
     x = np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)
     for sign in (1, -1):
         tests.check(f"{title}: computes the same", np.array_equal(run(path, sign * abs(x)), run(source, sign * abs(x))), "other numbers")
@@ -416,7 +416,7 @@ def check_head(tests):
 def check_messages(tests, made):
     tests.run("vx-compile", "all.onnx", *made, "--export=none", "-o", "none.vxm")
     done = tests.run("vx-train", "none.vxm", "--device=cpu", "--export=x.onnx", code=2)
-    tests.check("no skeleton", done.stderr == "vx-train: error: --export: 'none.vxm' has no ONNX model to export: want one that vx-compile --train has made of an "
+    tests.check("no skeleton", done.stderr == "vx-train: error: --export: 'none.vxm' has no ONNX model to export: use one that vx-compile --train has made of an "
                 "ONNX file, without --export=none, or such a file\n", done.stderr)
     done = tests.run("vx-train", "all.vxm", "--device=cpu", "--export=no/x.onnx", code=1)
     tests.check("no folder", "no/x.onnx" in done.stderr, done.stderr)

@@ -101,7 +101,7 @@ class Runner:
         for name, value in names.items():
             message = message.replace(name, value)
         if (code, text) != (case.code, message):
-            raise Failure(f"{tool} exits with {code} and {text!r}, want {case.code} and {message!r}")
+            raise Failure(f"{tool} exits with {code} and {text!r}, expected {case.code} and {message!r}")
         return True
 
     def compile(self, case):
@@ -145,7 +145,7 @@ class Runner:
 
     def compare(self, case, name, got, want):
         if (got.dtype, got.shape) != (want.dtype, want.shape):
-            raise Failure(f"{name}: got {got.dtype} {got.shape}, want {want.dtype} {want.shape}")
+            raise Failure(f"{name}: got {got.dtype} {got.shape}, expected {want.dtype} {want.shape}")
         if want.dtype.kind != "f":
             wrong, limit = got != want, 0
         else:
@@ -155,13 +155,13 @@ class Runner:
                 wrong = np.where(finite, ~(abs(got - want) <= limit), (got != want) & ~(np.isnan(got) & np.isnan(want)))
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise Failure(f"{name}: {int(wrong.sum())} of {wrong.size} are wrong, first at {at}: got {got[at]!r}, want {want[at]!r}, allowed {limit!r}")
+            raise Failure(f"{name}: {int(wrong.sum())} of {wrong.size} are wrong, first at {at}: got {got[at]!r}, expected {want[at]!r}, allowed {limit!r}")
 
 
 def unfit(model, node, want, got, dims=None, code=2, flags=(), **rest):
     """A case of sizes that do not fit: what the node wants and the sizes that came, which the module's user hears, or with fixed sizes its maker."""
     tool, where = ("vx-compile", "MODEL: ") if code == 3 else ("vx-run", "vx_call_run: ")
-    message = f"{tool}: error: {where}{node}: wants {want}, got {got[0]} and {got[1]}"
+    message = f"{tool}: error: {where}{node}: {'wants' if code == 3 else 'needs'} {want}, got {got[0]} and {got[1]}"
     return Case(model, code=code, tool=tool, message=message, dims=dims, flags=flags, **rest)
 
 

@@ -36,7 +36,7 @@ class FullDisk:
         """Ends with exit code 1; gives what it says, with the names of the folder in the lines behind that."""
         command = [*self.prefix, os.path.join(self.tests.tools, "vx-train"), *USUAL, *arguments]
         done = subprocess.run(command, cwd=self.tests.folder, capture_output=True, text=True, env={**os.environ, "TMPDIR": self.tests.path(temporary)})
-        self.tests.check(" ".join(arguments), done.returncode == 1, f"exit code {done.returncode}, want 1: {done.stderr}")
+        self.tests.check(" ".join(arguments), done.returncode == 1, f"exit code {done.returncode}, expected 1: {done.stderr}")
         return done.stderr
 
 

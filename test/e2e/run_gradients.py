@@ -181,14 +181,14 @@ def compare(device, name, runs, want):
         if (problem := first_difference(first, run)) is not None:
             return f"{device}: '{name}' is not the same {'with all numbers of threads' if device == 'cpu' else 'in two runs'}: {problem}"
     if first.shape != want.shape:
-        return f"{device}: '{name}' has shape {first.shape}, want {want.shape}"
+        return f"{device}: '{name}' has shape {first.shape}, expected {want.shape}"
     error = np.where(first == want, 0, abs(first.astype(np.float64) - want))
     finite = want[np.isfinite(want)]
     limit = DEVICE_TOLERANCE * (1 + (abs(finite).max() if finite.size else 0))
     error[np.isnan(first) & np.isnan(want)] = 0
     if not (error <= limit).all():
         place = tuple(int(i) for i in np.unravel_index(np.nanargmax(np.where(np.isnan(error), np.inf, error)), error.shape))
-        return f"{device}: '{name}' at {list(place)} is {first[place]!r}, want {want[place]!r}"
+        return f"{device}: '{name}' at {list(place)} is {first[place]!r}, expected {want[place]!r}"
     return None
 
 
@@ -262,7 +262,7 @@ class Derivatives:
         if all(self.arrays[name].size == 0 for name in floats(self.case.inputs)):
             return None  # nothing to take gradients by
         if not is_finite(self.case, results[0]):
-            return "its results are not finite; want points at which they are, and the reason"
+            return "its results are not finite; expected points at which they are, and the reason"
         return check_order(self.case, self.arrays, 1, self.directions[0], results[1:1 + count], results[1 + count]) or \
             check_order(self.first, self.arrays, 2, self.directions[1], results[2 + count:-1], results[-1])
 
@@ -327,7 +327,7 @@ def check_conventions(tools, root, conventions):
         for result, want in (("dx", dx), ("dy", dy)):
             for place, number in enumerate(want):
                 if not abs(got[result][place] - number) < 1e-12:
-                    problems.append(f"FAILED conventions/{name}\n  '{result}' is {got[result].tolist()}, want {want}")
+                    problems.append(f"FAILED conventions/{name}\n  '{result}' is {got[result].tolist()}, expected {want}")
                     break
     return problems
 

@@ -37,16 +37,16 @@ def wanted(bench, node):
 def differ(node, got, want):
     """A description of the difference, or nothing."""
     if got.dtype != want.dtype or got.shape != want.shape:
-        return f"got {got.dtype} {got.shape}, want {want.dtype} {want.shape}"
+        return f"got {got.dtype} {got.shape}, expected {want.dtype} {want.shape}"
     if not got.size:
         return None
     if node.rule == "codes":
         apart = abs(got.astype(np.int64) - want.astype(np.int64))
         return None if apart.max() <= 1 and (apart > 0).sum() <= max(1, TIES * apart.size) else f"codes differ by {apart.max()}, {(apart > 0).sum()} of {apart.size} do"
     if np.issubdtype(want.dtype, np.integer):
-        return None if (got == want).all() else f"got {got.tolist()}, want {want.tolist()}"
+        return None if (got == want).all() else f"got {got.tolist()}, expected {want.tolist()}"
     if not np.isfinite(want).all():
-        return "what is wanted is not finite"
+        return "what is expected not finite"
     apart, most = abs(got.astype(np.float64) - want.astype(np.float64)).max(), abs(want.astype(np.float64)).max()
     allowed = node.rule * most if node.rule != "close" else 2 * node.terms * np.finfo(want.dtype).eps * max(most, 1e-30)
     return None if apart <= allowed else f"differs by {apart:.3g}, allowed {allowed:.3g}"

@@ -185,7 +185,7 @@ def check(bench, name, mutants):
         got = {weight: runs[0][f"grad/{weight}"] for weight in weights}
         bad = [weight for weight in weights if not np.isfinite(got[weight]).all()]
         bench.check(f"{name}, all numbers of {len(weights)} gradients are finite, {device}", not bad, bad)
-        bad = [f"{weight}: {got[weight].shape}, want {array.shape}" for weight, array in weights.items() if got[weight].shape != array.shape]
+        bad = [f"{weight}: {got[weight].shape}, expected {array.shape}" for weight, array in weights.items() if got[weight].shape != array.shape]
         bench.check(f"{name}, gradients have the shapes of the weights, {device}", not bad, bad)
         reasons = ZERO_GRADIENTS.get(name, {})
         bad = [weight for weight in weights if not got[weight].any() and weight not in reasons]
@@ -312,7 +312,7 @@ def check_measures(bench):
              "another gradient": (line, 0.511, "the gradient gives"), "a line": (line, 0.5, None), "a gradient nearby": (line, 0.509, None)}
     for title, (function, gradient, want) in cases.items():
         got = Differences(Curve(function), "w", np.ones(1), 1.0).problem(np.array([gradient]))
-        bench.check(f"the measure of {title}", got is None if want is None else want in str(got), f"got {got!r}, want {want!r}")
+        bench.check(f"the measure of {title}", got is None if want is None else want in str(got), f"got {got!r}, expected {want!r}")
     for title, slope in {"as f32 has it": lambda size: 0.6 * size, "as f64 has it": lambda size: 1000 / size}.items():
         curve = Curve(line, slope=slope)
         got, want = differences_of(curve, "w", np.random.default_rng(5)).direction, max(curve.directions, key=abs)

@@ -56,7 +56,7 @@ class Bench(Checks):
         environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
         done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, timeout=900, env=environment)
         if done.returncode != code:
-            raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
+            raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, expected {code}: {done.stderr.strip()}")
         return done.stdout, done.stderr
 
     def compile(self, model, module, *arguments, targets=None):
@@ -93,11 +93,11 @@ def compare(bench, what, got, want, terms):
     if got.dtype == want.dtype and got.shape == want.shape and ((got == want) | ((got != got) & (want != want))).all():
         return bench.check(what, True)
     if want.dtype in (object, bool) or got.dtype in (object, bool):
-        return bench.check(what, False, f"got {got.tolist()}, want {want.tolist()}")
+        return bench.check(what, False, f"got {got.tolist()}, expected {want.tolist()}")
     limit = rounding.limit(want, terms)
     good = got.dtype == want.dtype and got.shape == want.shape and (not got.size or float(abs(got - want).max()) <= limit)
     worst = f"differs by {float(abs(got - want).max())!r}" if got.shape == want.shape and got.size else ""
-    bench.check(what, good, f"got {got.dtype} {got.shape}, want {want.dtype} {want.shape} {worst}, allowed {limit!r}")
+    bench.check(what, good, f"got {got.dtype} {got.shape}, expected {want.dtype} {want.shape} {worst}, allowed {limit!r}")
 
 
 # Other inputs move an output by this many bounds, or a wrong output could not be told from a right one.
@@ -107,7 +107,7 @@ MOVES = 100
 def compare_close(bench, what, got, want, rule):
     """By the rule "close" of test/gpu/output_rule.h."""
     if got.dtype != want.dtype or got.shape != want.shape or not np.isfinite(want).all():
-        bench.check(what, False, f"got {got.dtype} {got.shape}, want finite {want.dtype} {want.shape}")
+        bench.check(what, False, f"got {got.dtype} {got.shape}, expected finite {want.dtype} {want.shape}")
         return
     if rule["rule"] == "exact":
         bench.check(what, (got == want).all(), f"{int((got != want).sum())} of {got.size} elements differ")
@@ -256,7 +256,7 @@ def pictures(bench, name, seconds=60):
     bench.compile(model, module)
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
-    bench.check(f"{name}, compiled in time", spent <= seconds * len(bench.targets), f"took {spent:.0f} s of processor time, want {seconds} for each target")
+    bench.check(f"{name}, compiled in time", spent <= seconds * len(bench.targets), f"took {spent:.0f} s of processor time, expected {seconds} for each target")
     for title, inputs, wanted, terms in evaluate_pictures(name, model):
         for device in bench.devices:
             got, _ = bench.run(module, device, inputs, list(wanted))
@@ -355,7 +355,7 @@ def network(bench, name):
         for output, value, other in zip(outputs, want, session.run(outputs, make_inputs(skeleton, sizes, np.random.default_rng(1000)))):
             moved = sensitivity.rms(other - value) / max(sensitivity.rms(value), 1e-30)
             if bench.precision == "f32":
-                bench.check(f"{title}, {output} hangs on the inputs", moved >= MOVES * rules[output]["rms"], f"other inputs move it by {moved:.3g}, want {MOVES} "
+                bench.check(f"{title}, {output} hangs on the inputs", moved >= MOVES * rules[output]["rms"], f"other inputs move it by {moved:.3g}, expected {MOVES} "
                             f"times {rules[output]['rms']:.3g}")
 
 

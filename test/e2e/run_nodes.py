@@ -880,7 +880,7 @@ def check_nan_order(bench, devices):
             want = np.argsort(-key if largest else key, axis=1, kind="stable")[:, :count]
             for device in devices:
                 got = bench.run(bench.path("nan.vxm"), device, {"x": array}, ["y1"])[0]["y1"]
-                bench.check(f"order with NaN, {title}, largest {largest}, {device}", np.array_equal(got, want), f"got {got}, want {want}")
+                bench.check(f"order with NaN, {title}, largest {largest}, {device}", np.array_equal(got, want), f"got {got}, expected {want}")
 
 
 def check_steps(bench, devices):

@@ -153,9 +153,9 @@ def compare(context, got, device, sizes):
     result = context.case.results[context.result]
     want, where = context.want, f"{device} {sizes}".strip()
     if got.dtype != NUMPY[result.dtype] or want.dtype != NUMPY[result.dtype]:
-        return f"{where}: '{context.result}' is {got.dtype}, the reference's {want.dtype}, want {result.dtype}"
+        return f"{where}: '{context.result}' is {got.dtype}, the reference's {want.dtype}, expected {result.dtype}"
     if got.shape != want.shape:
-        return f"{where}: '{context.result}' has shape {got.shape}, want {want.shape}"
+        return f"{where}: '{context.result}' has shape {got.shape}, expected {want.shape}"
     if got.size == 0:
         return None
     flat_got, flat_want = np.ascontiguousarray(got).reshape(got.shape), np.ascontiguousarray(want).reshape(want.shape)
@@ -168,7 +168,7 @@ def compare(context, got, device, sizes):
     for place in places[:3]:
         index = tuple(int(i) for i in place)
         lines.append(f"    at {list(index)}: got {element_text(flat_got, index, result.dtype)}, "
-                     f"want {element_text(flat_want, index, result.dtype)}")
+                     f"expected {element_text(flat_want, index, result.dtype)}")
     return "\n".join(lines)
 
 
@@ -186,7 +186,7 @@ def run_device(tools, folder, cases, arrays, magnitudes, device, sizes, guard=No
     expected = cases[0].fault
     if expected is not None:
         if code != 1 or expected not in errors:
-            return {cases[0]: f"{device} {of_all}{guarded}: want exit code 1 and '{expected}', got {code} and '{errors}'"}
+            return {cases[0]: f"{device} {of_all}{guarded}: expected exit code 1 and '{expected}', got {code} and '{errors}'"}
         return {}
     if code != 0:
         raise Failure(f"vx-run --device={device} exits with {code} {of_all}{guarded}: {errors[-2000:]}", f"vx-run {device}")

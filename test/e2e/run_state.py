@@ -581,11 +581,11 @@ def compare(program, want, got, where):
     for name, value in want.items():
         value = np.asarray(value, np.float32)
         if value.shape != got[name].shape:
-            return f"{where}: @{name} is {got[name].shape}, want {value.shape}"
+            return f"{where}: @{name} is {got[name].shape}, expected {value.shape}"
         off = np.abs(bits(value) - bits(got[name]))
         if off.size and off.max() > program.ulps:
             place = np.unravel_index(off.argmax(), off.shape)
-            return f"{where}: @{name} at {[int(i) for i in place]} is {got[name][place]}, want {value[place]} ({off.max()} ulp)"
+            return f"{where}: @{name} at {[int(i) for i in place]} is {got[name][place]}, expected {value[place]} ({off.max()} ulp)"
     return None
 
 
@@ -649,12 +649,12 @@ def run(program, runs, module, device, threads, seen):
         if isinstance(new, Failed):
             want, message, new = new.state, new.message, None
         if (verb == "failed") != (new is None) or (new is None and message not in rest):
-            return f"call {number}: want it to {'be done' if new else 'fail with ' + repr(message)}, got {answer!r}"
+            return f"call {number}: expected it to {'be done' if new else 'fail with ' + repr(message)}, got {answer!r}"
         if new:
             report = json.loads(rest)
             for what, count in program.work.get(function, {}).items():
                 if report[what] != count:
-                    return f"call {number} of '{function}': {report[what]} {what}, want {count}"
+                    return f"call {number} of '{function}': {report[what]} {what}, expected {count}"
             if function in program.results:
                 results = np.concatenate([np.reshape(value, -1) for value in program.results[function](want, *inputs)])
                 got = np.fromfile(runs.file(f"{device}_results{number}.bin"), np.float32)

@@ -65,7 +65,7 @@ def run(runs, model, module, sizes, kind, device, threads):
         got = [np.fromfile(file(f"{name}_{number}"), np.float32).reshape(batch, heads, rows, depth) for name in names]
         bad = position >= rows or (token >= 32).any()
         if answer.startswith("failed") != bad or (bad and ("is 35, allowed is [-32, 32)" if position < rows else f"is {rows}, allowed is") not in answer):
-            return f"step {number}: want it to {'fail' if bad else 'be done'}, got {answer!r}"
+            return f"step {number}: expected it to {'fail' if bad else 'be done'}, got {answer!r}"
         if bad:
             for name, old, new in zip(names, past, got):
                 if old.tobytes() != new.tobytes():
@@ -99,7 +99,7 @@ def main():
                 _, refused = runs.compile(model, module)
                 pairs = 0 if refused else runs.tool("vx-info", module).stdout.count("may be the memory of past_")
                 if not refused and pairs != 2 * sizes[-1]:
-                    refused = f"{pairs} pairs of past and present, want {2 * sizes[-1]}"
+                    refused = f"{pairs} pairs of past and present, expected {2 * sizes[-1]}"
                 for device in runs.devices:
                     for kind in KINDS if device != "rocm" else ["values"]:
                         for threads in (1, 4) if device == "cpu" and kind == "memory" else (1,):

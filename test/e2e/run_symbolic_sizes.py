@@ -68,11 +68,11 @@ class Bench(Checks):
 def differ(got, want):
     for number, (have, array) in enumerate(zip(got, want)):
         if have.shape != array.shape:
-            return f"output {number} is of shape {have.shape}, want {array.shape}"
+            return f"output {number} is of shape {have.shape}, expected {array.shape}"
         if array.dtype.kind == "f" and not np.allclose(have, array, rtol=1e-4, atol=1e-4, equal_nan=True):
             return f"output {number} is off by {np.abs(have - array).max()}"
         if array.dtype.kind != "f" and not np.array_equal(have.astype(str) if array.dtype == object else have, array.astype(str) if array.dtype == object else array):
-            return f"output {number} is {have.ravel()[:12].tolist()}, want {array.ravel()[:12].tolist()}"
+            return f"output {number} is {have.ravel()[:12].tolist()}, expected {array.ravel()[:12].tolist()}"
     return ""
 
 
@@ -92,7 +92,7 @@ def within(bench, title, model, seconds, *flags):
     """Compiles it and tells what the tool said; None where that failed."""
     used, code, said = bench.compile(model, *flags)
     print(f"{title}: {used:.1f} s of CPU", flush=True)
-    bench.check(title, said[-400:] if code else f"took {used:.1f} s of CPU, want {seconds} at most" if used > seconds else "")
+    bench.check(title, said[-400:] if code else f"took {used:.1f} s of CPU, expected {seconds} at most" if used > seconds else "")
     return None if code else said
 
 
@@ -197,7 +197,7 @@ def causal(bench):
     said = within(bench, "causal convolutions", model, 5, "--report")
     if said:
         kernels = count_kernels(said)
-        bench.check("causal convolutions, kernels", f"got {kernels}, want 9 at most" if kernels > 9 else "")
+        bench.check("causal convolutions, kernels", f"got {kernels}, expected 9 at most" if kernels > 9 else "")
         for length in (1, 2, 50):
             bench.compare(f"causal convolutions of {length}", model, start(model), {"x": np.ones((2, 4, length), np.float32)})
 
@@ -255,7 +255,7 @@ def unrolled(bench):
         said = within(bench, title, model, 20, "--report")
         if said:
             kernels = count_kernels(said)
-            bench.check(f"{title}, kernels", f"got {kernels}, want 10 at most" if kernels > 10 else "")
+            bench.check(f"{title}, kernels", f"got {kernels}, expected 10 at most" if kernels > 10 else "")
             bench.compare(title, model, start(model), {"x": np.random.default_rng(2).standard_normal((steps, batch, 8)).astype(np.float32)})
 
 
@@ -279,7 +279,7 @@ def pools(bench):
     said = within(bench, "forty poolings", model, 5, "--threads=1", "--report")
     if said:
         kernels = count_kernels(said)
-        bench.check("forty poolings, kernels", f"got {kernels}, want 24 at most" if kernels > 24 else "")
+        bench.check("forty poolings, kernels", f"got {kernels}, expected 24 at most" if kernels > 24 else "")
         bench.compare("forty poolings", model, start(model), {"x": np.random.default_rng(4).standard_normal((1, 2, 37, 22)).astype(np.float32)})
 
 
@@ -377,7 +377,7 @@ def compile_and_compare(bench, title, model, *feeds):
 
 def refuse(bench, title, model, feeds):
     got = bench.run(model, feeds)
-    bench.check(title, "" if isinstance(got, str) and "wants sizes" in got else f"want a refusal, got {got}")
+    bench.check(title, "" if isinstance(got, str) and "needs sizes" in got else f"expected a refusal, got {got}")
 
 
 def parameters(bench):
@@ -388,7 +388,7 @@ def parameters(bench):
     model = parse("(uint8[M, K] a, uint8[K, N] b, uint8[P] az, uint8[Q] bz) => (int32[M, N] y) { y = MatMulInteger (a, b, az, bz) }")
     compile_and_compare(bench, "zero points of the call", model, {"a": byte(4, 3), "b": byte(3, 2), "az": byte(1), "bz": byte(1)}, {"a": byte(4, 3), "b": byte(3, 2), "az": byte(1), "bz": byte(2)})
     wrong = bench.run(model, {"a": byte(4, 3), "b": byte(3, 2), "az": byte(3), "bz": byte(1)})
-    bench.check("zero points of no row", "" if isinstance(wrong, str) and "to be 1 or 'M'" in wrong else f"want a refusal, got {wrong}")
+    bench.check("zero points of no row", "" if isinstance(wrong, str) and "to be 1 or 'M'" in wrong else f"expected a refusal, got {wrong}")
     model = parse("(uint8[M, K] a, float[A] s, uint8[B] az, uint8[K, N] b, float[C] t, uint8[D] bz, float[E] u, uint8[F] yz) => (uint8[M, N] y) { y = QLinearMatMul (a, s, az, b, t, bz, u, yz) }")
     scale = lambda value: np.array([value], np.float32)
     compile_and_compare(bench, "scales of the call", model, {"a": byte(2, 4), "s": scale(.0066), "az": byte(1), "b": byte(4, 3), "t": scale(.00705), "bz": byte(1), "u": scale(.0107), "yz": byte(1)})

@@ -346,11 +346,11 @@ def compare(where, want, got, scale, bound=2e-5):
     """By what rounding of f32 does to sums of a few numbers; by `scale` where a number is made of larger ones."""
     want, got = np.asarray(want, np.float64), np.asarray(got, np.float64)
     if want.shape != got.shape:
-        raise AssertionError(f"{where} is {got.shape}, want {want.shape}")
+        raise AssertionError(f"{where} is {got.shape}, expected {want.shape}")
     off = abs(want - got) - bound * np.maximum(abs(want), scale)
     if not (off <= 0).all():
         place = np.unravel_index((off <= 0).argmin(), off.shape)
-        raise AssertionError(f"{where} at {[int(i) for i in place]} is {got[place]}, want {want[place]}")
+        raise AssertionError(f"{where} at {[int(i) for i in place]} is {got[place]}, expected {want[place]}")
 
 
 def run_case(runner, case, device, threads, module, net, steps=5):
@@ -424,7 +424,7 @@ def run_refused(runner, device, threads, module, net, variables):
     for number, bad in enumerate((CLASSES, -1, CLASSES + 7)):
         want = f"loss (cross_entropy): index at [4] is {bad}, allowed is [0, {CLASSES})"
         if not answers[1 + number].startswith("failed") or want not in answers[1 + number]:
-            raise AssertionError(f"a label {bad}: want {want!r}, got {answers[1 + number]!r}")
+            raise AssertionError(f"a label {bad}: expected {want!r}, got {answers[1 + number]!r}")
         for path, variable in zip(reads[number], variables):
             before, after = (open(name, "rb").read() for name in (runner.path(variable + ".bin"), path))
             if before != after:
@@ -486,13 +486,13 @@ def run_halves(runner, case, device, threads, module, net):
     answers = runner.call(module, device, threads, script)
     failed = [answer for answer in answers if not answer.startswith("done")]
     if len(failed) != 1 or f"index at [1] is {CLASSES}, allowed is [0, {CLASSES})" not in failed[0]:
-        raise AssertionError(f"want one label that is no class, got {failed}")
+        raise AssertionError(f"expected one label that is no class, got {failed}")
     got = [open(path, "rb").read() for path in reads]
     for where, one, other in [("the halves of a step", got[6:10], got[10:14]), ("a batch that fails", got[14:16] + got[:4], got[16:22])]:
         if one != other:
             raise AssertionError(f"{where}: other bytes")
     if not np.isnan(np.frombuffer(got[4], np.float32)).any() or np.isnan(np.frombuffer(got[5], np.float32)).any():
-        raise AssertionError("want numbers that are none where the batch has one, and none behind the next batch")
+        raise AssertionError("expected numbers that are none where the batch has one, and none behind the next batch")
     w = {name: value.astype(np.float64) for name, value in net.weights.items()}
     _, _, gradients = net.run(w, x.astype(np.float64), lambda y: case.formula(y, label))
     laid = np.concatenate([np.pad(gradients[name].reshape(-1), (0, -gradients[name].size % 16)) for name in net.weights])
@@ -500,7 +500,7 @@ def run_halves(runner, case, device, threads, module, net):
         compare(f"gradients of {name}", laid, np.frombuffer(got[place], np.float32), abs(laid).max())
     rows = np.frombuffer(got[23], np.float32)
     if list(rows) != [(label != -100).sum()]:
-        raise AssertionError(f"@grad.rows is {rows}, want {(label != -100).sum()}")
+        raise AssertionError(f"@grad.rows is {rows}, expected {(label != -100).sum()}")
     moments = {name: {other: np.zeros_like(value) for other, value in w.items()} for name in STATES[case.optimizer](case.keys)}
     OPTIMIZERS[case.optimizer](w, clip(gradients, case.norm, case.value), moments, 1, float(rate), **case.keys)
     for path, name in zip(reads[28:], net.weights):
@@ -577,12 +577,12 @@ def run_shadows(runner, precision, device, threads, module, net):
     except RuntimeError as error:
         refused = str(error)
     if "variable 'shadow/fc1.weight' is a shadow: it follows from a parameter, which is to be written in its place" not in refused:
-        raise AssertionError(f"want a refusal to write a shadow, got {refused}")
+        raise AssertionError(f"expected a refusal to write a shadow, got {refused}")
     for where, all_, low, loss in reads:
         parameters, shadow = np.fromfile(all_, np.float32), np.fromfile(low, np.uint16)
         if not np.array_equal(shadow, round_bits(parameters, precision)):
             place = (shadow != round_bits(parameters, precision)).argmax()
-            raise AssertionError(f"{where}: shadow/parameters at {place} has the bits {shadow[place]:#x}, want {round_bits(parameters, precision)[place]:#x} for {parameters[place]}")
+            raise AssertionError(f"{where}: shadow/parameters at {place} has the bits {shadow[place]:#x}, expected {round_bits(parameters, precision)[place]:#x} for {parameters[place]}")
         compare(f"{where}: the loss", shadowed_results(net, parameters, precision, x, label)[0], np.fromfile(loss, np.float32)[0], 1, SCALED_RESULT_BOUND)
     return [open(path, "rb").read() for _, *paths in reads for path in paths]
 
@@ -658,7 +658,7 @@ class Scale:
 
     def check(self):
         if self.kinds != {"good", "grows", "skipped"}:
-            raise AssertionError(f"want steps that are good, that are skipped, and that make the scale grow, got {sorted(self.kinds)}")
+            raise AssertionError(f"expected steps that are good, that are skipped, and that make the scale grow, got {sorted(self.kinds)}")
 
 
 def run_scaled(runner, case, device, threads, module, net, halves):
@@ -710,7 +710,7 @@ def run_scaled(runner, case, device, threads, module, net, halves):
             if np.isfinite(wanted).all():
                 compare(f"{where}: loss and metrics", wanted, got, 1, SCALED_RESULT_BOUND)
             elif np.isfinite(got[0]):
-                raise AssertionError(f"{where}: the loss is {got[0]}, want {wanted[0]}")
+                raise AssertionError(f"{where}: the loss is {got[0]}, expected {wanted[0]}")
         is_good = all(np.isfinite(gradient).all() for gradient in gradients.values())
         if halves and is_good:
             for name, gradient in gradients.items():
@@ -721,7 +721,7 @@ def run_scaled(runner, case, device, threads, module, net, halves):
         want = scale.variables()
         for name, kind in types.items():
             if (got := np.fromfile(paths[name, number], kind)[0]) != want[name]:
-                raise AssertionError(f"{where}: @{name} is {got}, want {want[name]}")
+                raise AssertionError(f"{where}: @{name} is {got}, expected {want[name]}")
         for name, (kind, of) in variables.items():
             bytes_ = open(paths[name, number], "rb").read()
             got, wanted = np.frombuffer(bytes_, np.float32).reshape(w[of].shape), w[of] if kind == "parameter" else state[kind][of]
@@ -773,7 +773,7 @@ def run_digits_beside(runner, device, module):
     # Adam's first steps hang on the signs of gradients that may be next to nothing, so single parameters may be apart by a step or two.
     apart = np.frombuffer(parameters, np.float32) - np.frombuffer(others, np.float32)
     if not (abs(got[:, 0] - want[:, 0]) <= 1e-5 * want[:, 0]).all() or (got[:, 1] != want[:, 1]).any() or not np.sqrt(np.mean(apart ** 2)) <= 0.02 * DIGITS_RATE:
-        raise AssertionError(f"loss and accuracy go {got.tolist()}, want {want.tolist()}; parameters are {np.sqrt(np.mean(apart ** 2))} apart")
+        raise AssertionError(f"loss and accuracy go {got.tolist()}, expected {want.tolist()}; parameters are {np.sqrt(np.mean(apart ** 2))} apart")
     if not want[-1, 0] < want[0, 0]:
         raise AssertionError(f"the loss goes {want[:, 0].tolist()}")
     return [got.tobytes(), parameters]

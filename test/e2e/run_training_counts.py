@@ -151,7 +151,7 @@ def save_data(folder, columns):
 def check_scores(tests, title, got, want):
     for name, value in want.items():
         number = float(got["loss"] if name == "loss" else got["metrics"].get(name, "nan"))
-        tests.check(f"{title}: {name}", abs(number - value) <= 3e-6 * max(abs(value), 1), f"want {value}, got {number}")
+        tests.check(f"{title}: {name}", abs(number - value) <= 3e-6 * max(abs(value), 1), f"expected {value}, got {number}")
 
 
 def history_of(tests, name="history.json"):
@@ -219,7 +219,7 @@ def check_resumed(tests, case, device):
             tests.run(*part, f"--checkpoint={folder}", f"--max-steps={steps}")
             done = tests.run(*part, f"--resume={folder}", "--save=resumed", "--history=history.json")
             got = [{name: epoch[name] for name in ("loss", "metrics")} for epoch in history_of(tests)]
-            tests.check(f"{case.name} on {device}: goes on from step {steps} of {accumulate} batches", got == whole and "did not count" not in done.stderr, f"{got}, want {whole}")
+            tests.check(f"{case.name} on {device}: goes on from step {steps} of {accumulate} batches", got == whole and "did not count" not in done.stderr, f"{got}, expected {whole}")
     without_counts(os.path.join(tests.folder, folder, f"checkpoint-{steps:012}.safetensors"))
     done = tests.run(*part, f"--resume={folder}", "--save=resumed", "--history=history.json")
     tests.check(f"{case.name} on {device}: a checkpoint without counts", f"those of epoch 1 are of its rows after row {steps * 8}" in done.stderr and

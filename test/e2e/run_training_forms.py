@@ -84,7 +84,7 @@ def run_masks(runner, device, threads, module):
                 begin += wanted.nbytes
                 if got.tobytes() != wanted.tobytes():
                     place = (got != wanted).argmax()
-                    raise AssertionError(f"{name} of ratio {ratio}, key {key} at {place} is {got[place]}, want {wanted[place]}")
+                    raise AssertionError(f"{name} of ratio {ratio}, key {key} at {place} is {got[place]}, expected {wanted[place]}")
             kept = named["mask"]
             # By more than six deviations one of 10^9 is off.
             if abs(kept.mean() - (1 - ratio)) > 6 * (ratio * (1 - ratio) / kept.size) ** 0.5:
@@ -190,7 +190,7 @@ def run_unchanged(runner, device, threads, module, net, rows):
     for name, value in variables.items():
         got = np.fromfile(runner.path(name), np.float32)
         if got.tobytes() != value.tobytes():
-            raise AssertionError(f"a step of {rows} rows: {name} is {got}, want {value.reshape(-1)}")
+            raise AssertionError(f"a step of {rows} rows: {name} is {got}, expected {value.reshape(-1)}")
 
 
 def step_masks(net, seed):

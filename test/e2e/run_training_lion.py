@@ -142,7 +142,7 @@ def check_far(tests, devices):
         for device in devices:
             tests.run("vx-run", "far.vxm", f"--device={device}", "--no-fallback", "--function=gradient", "--input=x=@far.npy", "--output=grad/x=@slopes.npy")
             got = np.load(tests.path("slopes.npy"))
-            tests.check(f"{name} far from 0 on {device}", np.allclose(got, want, rtol=1e-5, atol=1e-7), f"want {want}, got {got}")
+            tests.check(f"{name} far from 0 on {device}", np.allclose(got, want, rtol=1e-5, atol=1e-7), f"expected {want}, got {got}")
 
 
 def main():

@@ -135,7 +135,7 @@ class Tests(Checks):
         if tool == "vx-train" and not any(str(argument).startswith("--threads") for argument in arguments):
             arguments = [*arguments, "--threads=1"]
         done = subprocess.run([os.path.join(self.tools, tool), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True)
-        self.check(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code, f"exit code {done.returncode}, want {code}: {done.stderr}")
+        self.check(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code, f"exit code {done.returncode}, expected {code}: {done.stderr}")
         return done
 
     def path(self, name):
@@ -162,7 +162,7 @@ def compare(tests, title, tensors, history, want, losses):
         error = np.abs(tensors[name] - value).max() / np.abs(value).max()
         tests.check(f"{title}: {name}", error < 2e-4, f"differs by {error:.3g} of its greatest")
     for epoch, loss in zip(history["epochs"], losses):
-        tests.check(f"{title}: loss of epoch {epoch['epoch']}", abs(epoch["loss"] / loss - 1) < 1e-4, f"want {loss}, got {epoch['loss']}")
+        tests.check(f"{title}: loss of epoch {epoch['epoch']}", abs(epoch["loss"] / loss - 1) < 1e-4, f"expected {loss}, got {epoch['loss']}")
     return tensors, metadata, history
 
 
@@ -180,7 +180,7 @@ def check_accumulated(tests, want, losses):
     tests.run("vx-train", *usual, "--resume=sums", "--save=sums2.safetensors")
     tests.check("accumulated: goes on", tests.bytes_of("sums.safetensors") == tests.bytes_of("sums2.safetensors"), "other bytes")
     refused = tests.run("vx-train", "mlp.vxm", *arguments, "--save=x", code=2)
-    tests.check("a module without halves", "want one that was compiled with --keep-gradients" in refused.stderr, refused.stderr)
+    tests.check("a module without halves", "use one that was compiled with --keep-gradients" in refused.stderr, refused.stderr)
 
 
 def check_head(tests, images, labels, weights):
@@ -192,7 +192,7 @@ def check_head(tests, images, labels, weights):
         tests.run("vx-train", *arguments, *train, "--data=seven", "--epochs=8", "--lr=1e-2", "--seed=3", "--save=seven.safetensors", "--history=seven.json")
         tensors, _ = read_tensors(os.path.join(tests.folder, "seven.safetensors"))
         parameters = {name for name in tensors if "/" not in name and name != "step"}
-        tests.check(f"a new head, {train}: parameters", parameters == trained, f"want {trained}, got {parameters}")
+        tests.check(f"a new head, {train}: parameters", parameters == trained, f"expected {trained}, got {parameters}")
         shapes = [tensors[name].shape for name in ("fc2.weight", "fc2.bias")]
         tests.check(f"a new head, {train}: shapes", shapes == [(7, 48), (7,)], shapes)
         with open(os.path.join(tests.folder, "seven.json")) as file:
@@ -208,9 +208,9 @@ def check_head(tests, images, labels, weights):
         tests.check("a new head: starts", 0.9 * most < abs(weight).max() <= most and abs(bias).max() <= most and abs(weight.std() * 3 ** 0.5 / most - 1) < 0.1, (abs(weight).max(), weight.std()))
         tests.check("a new head: the layer that stays", np.array_equal(tensors["fc1.weight"], weights["fc1.weight"]), "other bits")
         starts.setdefault(seed, set()).add(weight.tobytes())
-    tests.check("a new head: seeds", len(starts[3]) == 1 and starts[3] != starts[4], "want equal numbers of equal seeds alone")
+    tests.check("a new head: seeds", len(starts[3]) == 1 and starts[3] != starts[4], "expected equal numbers of equal seeds alone")
     bad = tests.run("vx-train", *arguments, "--data=train", "--save=x", code=3)
-    tests.check("a new head: labels", "want 0 to 6" in bad.stderr, bad.stderr)
+    tests.check("a new head: labels", "expected 0 to 6" in bad.stderr, bad.stderr)
 
 
 def check_device(tests, device, want, losses):
@@ -220,9 +220,9 @@ def check_device(tests, device, want, losses):
     tests.run("vx-train", *usual, "--schedule=cosine", "--save", whole, "--history", f"{device}.json")
     tensors, metadata, history = compare(tests, device, whole, f"{device}.json", want, losses)
     accuracy = history["epochs"][-1]["validation"]["metrics"]["accuracy"]
-    tests.check(f"{device}: accuracy", accuracy > 0.8, f"want more than 0.8, got {accuracy}")
+    tests.check(f"{device}: accuracy", accuracy > 0.8, f"expected more than 0.8, got {accuracy}")
     steps = EPOCHS * 11
-    tests.check(f"{device}: steps", metadata["step"] == str(steps) and tensors["step"] == steps, f"want {steps}, got {metadata['step']} and {tensors['step']}")
+    tests.check(f"{device}: steps", metadata["step"] == str(steps) and tensors["step"] == steps, f"expected {steps}, got {metadata['step']} and {tensors['step']}")
 
     # In the middle of an epoch, and at its end. A cosine would end at the last step of each run.
     tests.run("vx-train", *usual, "--save", whole)
@@ -241,10 +241,10 @@ def check_messages(tests, labels):
     bad[41] = 10
     np.save(os.path.join(tests.folder, "bad", "label.npy"), bad)
     done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--data=bad", "--save=x", code=3)
-    tests.check("a label out of range", done.stderr == "vx-train: error: bad/label.npy: row 41 has 10, want 0 to 9\n", done.stderr)
+    tests.check("a label out of range", done.stderr == "vx-train: error: bad/label.npy: row 41 has 10, expected 0 to 9\n", done.stderr)
     np.save(os.path.join(tests.folder, "bad", "label.npy"), labels.astype(np.float32))
     done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--data=bad", "--save=x", code=3)
-    tests.check("labels of another type", "bad/label.npy: input 'label' wants i64[batch], got f32[338] (f32 does not become i64 by itself, since that may lose" in done.stderr, done.stderr)
+    tests.check("labels of another type", "bad/label.npy: input 'label': expected i64[batch], got f32[338] (f32 does not become i64 by itself, since that may lose" in done.stderr, done.stderr)
     far = np.load(os.path.join(tests.folder, "bad", "image.npy")).astype(np.float64)
     far[41, 0, 7, 3] = -1e39
     np.save(os.path.join(tests.folder, "bad", "image.npy"), far)
@@ -361,7 +361,7 @@ def check_scaled(tests, images, labels):
     for precision, finite in (("f16", True), ("f32", False)):
         done = tests.run("vx-train", "mlp.onnx", "--loss=cross_entropy", f"--precision={precision}", "--device=cpu", "--data=strange", f"--batch-size={BATCH}", "--save=strange.safetensors")
         tensors, _ = read_tensors(os.path.join(tests.folder, "strange.safetensors"))
-        tests.check(f"a loss that is none, {precision}: weights", all(np.isfinite(value).all() for value in tensors.values()) == finite, f"want them finite: {finite}")
+        tests.check(f"a loss that is none, {precision}: weights", all(np.isfinite(value).all() for value in tensors.values()) == finite, f"expected them finite: {finite}")
         told = [line for line in done.stderr.splitlines() if ": the loss is nan, at a rate of " in line]
         tests.check(f"a loss that is none, {precision}: steps", tensors["step"] == (10 if finite else 11), tensors["step"])
         tests.check(f"a loss that is none, {precision}: told", len(told) == 1 and told[0].endswith("are not finite in f16") == finite and
@@ -393,7 +393,7 @@ func.func @main(%x: tensor<?x512xf32, #vx.enc<[n, 512]>> {vx.name = "image"}) ->
     for step in range(5):
         bits = [word for block in range(128) for word in philox(words(block, 0), seed_of(7, step))]
         want.append(sum(word >= 2**31 for word in bits) / 256)
-    tests.check("seeds of steps", losses == want and len(set(want)) > 1, f"{losses}, want {want}")
+    tests.check("seeds of steps", losses == want and len(set(want)) > 1, f"{losses}, expected {want}")
 
 
 def check_rounded(tests, images, examples):
@@ -404,7 +404,7 @@ def check_rounded(tests, images, examples):
                      "--export=rounded_trained.onnx")
     notes = dict(line.split()[2:4] for line in done.stderr.splitlines() if "trained  " in line or "frozen  " in line)
     want = {tensor.name: "frozen" if tensor.name.endswith("/scale") else "trained" for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
-    tests.check("rounded: what is trained", notes == want and "trained" in notes.values(), f"{notes}, want {want}")
+    tests.check("rounded: what is trained", notes == want and "trained" in notes.values(), f"{notes}, expected {want}")
     test, labels = (np.load(os.path.join(tests.folder, "test", f"{name}.npy")) for name in ("image", "label"))
     right = []
     for name in ("rounded.onnx", "rounded_trained.onnx"):

@@ -56,7 +56,7 @@ def main():
             right = round(epochs[-1]["validation"]["metrics"]["accuracy"] * IMAGES)
             with open(weights, "rb") as file:
                 digest = hashlib.sha256(file.read()).hexdigest()
-            problem = "" if right >= options.least else f", want {options.least}"
+            problem = "" if right >= options.least else f", expected {options.least}"
             if (elsewhere := count_right(exported, os.path.join(folder, "test"))) != right:
                 problem += f", as ONNX {elsewhere}"
             if epochs[-1]["loss"] >= epochs[0]["loss"]:

@@ -101,7 +101,7 @@ def main():
                         sys.exit(f"FAILED {what}: {' '.join(more)} exits with {done.returncode}: {done.stdout}")
                 told = re.search(r"takes (\d+) bytes, (\d+) without --memory.*; (\d+) values are computed again", done.stdout)
                 if not told or not int(told[1]) <= int(least[1]) < int(told[2]) or int(told[3]) == 0:
-                    problems.append(f"{what}: want a smaller arena by values computed again, got {done.stdout}")
+                    problems.append(f"{what}: expected a smaller arena by values computed again, got {done.stdout}")
                     continue
                 print(f"{what}: {told[1]} bytes in the place of {told[2]}, {told[3]} values computed again")
                 for steps in (1, 2):

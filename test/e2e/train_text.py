@@ -54,7 +54,7 @@ def main():
         known, single = data.entropies(data.make_chain(data.random.Random(0)))
         print(f"{options.device}, {options.precision}: loss {loss:.4f}, {loss / known:.4f} times the entropy {known:.4f}; from one symbol {single:.4f}")
         if not known < loss < options.most * known < single:
-            problems.append(f"the loss is {loss}, want it below {options.most * known}, above {known}")
+            problems.append(f"the loss is {loss}, expected it below {options.most * known}, above {known}")
         ids, labels = (np.load(inside("test", f"{name}.npy")) for name in ("ids", "label"))
         exported = onnx_loss(inside("trained.onnx"), ids, labels, data.IGNORED)
         # In lower precisions the model computes otherwise than ONNX Runtime.

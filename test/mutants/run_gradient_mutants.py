@@ -130,7 +130,7 @@ def main():
     for op in ops:
         if not any(key[0] == op for key in caught):
             failed += 1
-            print(f"FAILED vx.{op}: no change was tried, want a case in test/e2e/ops/pullbacks.py")
+            print(f"FAILED vx.{op}: no change was tried, expected a case in test/e2e/ops/pullbacks.py")
     for (op, operand, change), tests in caught.items():
         if not tests:
             failed += 1

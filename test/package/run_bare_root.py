@@ -102,7 +102,7 @@ def check_tools(bench):
                           "--save", "/tmp/saved.safetensors", "--export", "/tmp/saved.onnx")
     bench.check("vx-train trains a module, saves and exports it", code == 0 and all(os.path.getsize(f"{work}/saved.{end}") for end in ("safetensors", "onnx")), text)
     code, text = root.run("/usr/bin/vx-train", "/tmp/saved.onnx", "--data", "/tmp/data/train", "--loss=cross_entropy")
-    bench.check("a model that is no module wants the compiler, by its package's name", code == 3 and "install the compiler (package libvx-compiler0)" in text, text)
+    bench.check("a model that is no module needs the compiler, by its package's name", code == 3 and "install the compiler (package libvx-compiler0)" in text, text)
 
     folder = Folder(f"{work}/embeds")
     bench.run(compiler, folder.path, "--target=cpu", "-o", f"{work}/embeds.vxm")

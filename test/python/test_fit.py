@@ -720,13 +720,13 @@ class Fits(package_test.Package):
             def __getitem__(self, index):
                 return x[index], y[index]
 
-        for given, how, error, text in (((x, y), {"epochs": 0}, ValueError, "epochs: want 1 to"), ((x, y), {"epochs": 1.5}, TypeError, "epochs: want a whole number"), ((x, y), {"batch_size": -1}, ValueError, "batch_size: want 0 to"),
+        for given, how, error, text in (((x, y), {"epochs": 0}, ValueError, "epochs: expected 1 to"), ((x, y), {"epochs": 1.5}, TypeError, "epochs: expected a whole number"), ((x, y), {"batch_size": -1}, ValueError, "batch_size: expected 0 to"),
                                         ((x, y), {"verbose": 3}, ValueError, "verbose: expected 0 .*, 1 .* or 2 .*, got 3"), ((x, y), {"callbacks": [print]}, TypeError, "callbacks: expected objects of vx.Callback, got <built-in"),
-                                        ((x, y), {"steps_per_epoch": 3}, ValueError, "steps_per_epoch is for an iterable of batches"), ((x, y), {"schedule": "magic"}, ValueError, "schedule: want constant"),
+                                        ((x, y), {"steps_per_epoch": 3}, ValueError, "steps_per_epoch is for an iterable of batches"), ((x, y), {"schedule": "magic"}, ValueError, "schedule: expected constant"),
                                         ((Loader(x, y),), {"validation_split": 0.5}, ValueError, "validation_split is for arrays, and the data is an iterable"), ((Loader(x, y),), {"batch_size": 8}, ValueError, "batch_size is for arrays"),
-                                        ((Loader(x, y),), {"steps_per_epoch": 0}, ValueError, "steps_per_epoch: want 1 to"), ((Loader(x, y),), {"accumulate": 2}, ValueError, "accumulate is for arrays"),
+                                        ((Loader(x, y),), {"steps_per_epoch": 0}, ValueError, "steps_per_epoch: expected 1 to"), ((Loader(x, y),), {"accumulate": 2}, ValueError, "accumulate is for arrays"),
                                         ((Rows(),), {}, TypeError, "expected arrays, a dict of them, or an iterable of batches, got Rows; give it to a torch.utils.data.DataLoader"), ((5,), {}, TypeError, "got int$"),
-                                        ((x, y[:5]), {}, (ValueError, vx.TrainError), "label"), ((x,), {}, TypeError, "expected image, label, got none for label"), ((x, y + 12), {}, vx.TrainError, "row 0 has 14, want 0 to 9"),
+                                        ((x, y[:5]), {}, (ValueError, vx.TrainError), "label"), ((x,), {}, TypeError, "expected image, label, got none for label"), ((x, y + 12), {}, vx.TrainError, "row 0 has 14, expected 0 to 9"),
                                         ((x, y), {"rate": -1}, vx.TrainError, "-1")):
             with self.assertRaisesRegex(error, text, msg=how):
                 model.fit(*given, **{"verbose": 0, **how})

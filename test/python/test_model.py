@@ -201,7 +201,7 @@ class Models(package_test.Package):
             results = self.mixed(*given, **named)
             self.assertEqual((list(results), results["y"].tolist(), results["m"].tolist()), (["y", "m"], [[2, 4], [6, 8]], [[10], [12]]))
         self.assertEqual(self.mixed.run("main", x, n)["y"].tolist(), [[2, 4], [6, 8]])
-        for call, text in ((lambda: self.mixed(x), "wants inputs x, n, got none for n"), (lambda: self.mixed({"x": x, "z": n}), "has no input 'z', but x, n"),
+        for call, text in ((lambda: self.mixed(x), "expected inputs x, n, got none for n"), (lambda: self.mixed({"x": x, "z": n}), "has no input 'z', but x, n"),
                            (lambda: self.mixed(x, n, n), "takes 2 inputs, got 3"), (lambda: self.mixed(x, x=x), "input 'x' is given twice")):
             with self.assertRaisesRegex(TypeError, text):
                 call()

@@ -179,8 +179,8 @@ class Prefetch(package_test.Package):
     def test_mistakes(self):
         x, y = self.images[:32], self.labels[:32]
         model = self.trainer()
-        for given, prefetch, error, text in (((x, y), 2, ValueError, "fit: prefetch is for an iterable of batches, and the data is arrays"), ((Loader(x, y),), -1, ValueError, "prefetch: want 0 to 65536, got -1"),
-                                             ((Loader(x, y),), 1.5, TypeError, "prefetch: want a whole number, got float")):
+        for given, prefetch, error, text in (((x, y), 2, ValueError, "fit: prefetch is for an iterable of batches, and the data is arrays"), ((Loader(x, y),), -1, ValueError, "prefetch: expected 0 to 65536, got -1"),
+                                             ((Loader(x, y),), 1.5, TypeError, "prefetch: expected a whole number, got float")):
             with self.assertRaisesRegex(error, text):
                 model.fit(*given, prefetch=prefetch, verbose=0)
         self.assertEqual([get() for get in prepared((number for number in (1, 2)), lambda number: {"x": vx._values.to_tensor(np.float32(number))}, 3)][1]["x"].shape, ())

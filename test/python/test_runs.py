@@ -137,14 +137,14 @@ class Runs(package_test.Package):
         for ask in (module.estimate_memory, model.estimate_memory):
             for how, error, text, code in (({}, vx.Error, "batch", "invalid_argument"), ({"batch": 1, "width": 3}, vx.Error, "width", "invalid_argument"),
                                            ({"batch": -1}, vx.Error, "-1", "invalid_argument"), ({"function": "f", "batch": 1}, vx.Error, "f", "not_found"),
-                                           ({"batch": 1.5}, TypeError, "size 'batch': want a whole number, got float", None), ({"batch": "1"}, TypeError, "got str", None),
+                                           ({"batch": 1.5}, TypeError, "size 'batch': expected a whole number, got float", None), ({"batch": "1"}, TypeError, "got str", None),
                                            ({"batch": 2**70}, ValueError, "size 'batch'", None)):
                 with self.assertRaisesRegex(error, text) as raised:
                     ask(**how)
                 self.assertEqual(getattr(raised.exception, "code", None), code)
         with self.assertRaisesRegex(vx.Error, "tpu"):
             module.estimate_memory(device="tpu", batch=1)
-        with self.assertRaisesRegex(ValueError, "memory_limit: want 0 to .*, got -1"):
+        with self.assertRaisesRegex(ValueError, "memory_limit: expected 0 to .*, got -1"):
             module.estimate_memory(memory_limit=-1, batch=1)
 
     def test_instances_that_share(self):
@@ -161,10 +161,10 @@ class Runs(package_test.Package):
         self.assertEqual(second.read_variable("count").tolist(), [11, 14])  # its own
         other = vx.Instance(vx.Module(vx.compile_bytes(KEPT, "kept.mlir")), device="cpu", symbols={"room": 7})
         for how, error, text in (({}, vx.Error, "room"), ({"symbols": {"room": 0}}, vx.Error, "room"), ({"symbols": {"room": 1, "n": 2}}, vx.Error, "n"),
-                                 ({"symbols": {"room": 1.5}}, TypeError, "size 'room': want a whole number, got float"),
-                                 ({"symbols": {"room": 1}, "share": other}, vx.Error, "module"), ({"symbols": {"room": 1}, "share": module}, TypeError, "share: want an instance, got Module"),
+                                 ({"symbols": {"room": 1.5}}, TypeError, "size 'room': expected a whole number, got float"),
+                                 ({"symbols": {"room": 1}, "share": other}, vx.Error, "module"), ({"symbols": {"room": 1}, "share": module}, TypeError, "share: expected an instance, got Module"),
                                  ({"symbols": {"room": 1}, "share": second, "device": "cpu"}, ValueError, "share: device"),
-                                 ({"symbols": {"room": 1}, "threads": -1}, ValueError, "threads: want 0 to"), ({"symbols": {"room": 1}, "seed": 0.5}, TypeError, "seed: want")):
+                                 ({"symbols": {"room": 1}, "threads": -1}, ValueError, "threads: expected 0 to"), ({"symbols": {"room": 1}, "seed": 0.5}, TypeError, "seed: expected")):
             with self.assertRaisesRegex(error, text, msg=how):
                 vx.Instance(module, **how)
         with self.assertRaises(vx.Error) as raised:
@@ -209,9 +209,9 @@ class Runs(package_test.Package):
         self.assertEqual((raised.exception.code, fault.done()), ("fault", True))
         for call, error, text in ((lambda: model.submit("f"), KeyError, "no function 'f'"), (lambda: model.submit("main", np.array(1)), TypeError, "got none for x"),
                                   (lambda: model.submit("main", np.array(1), np.ones(3, np.float32)), vx.Error, "3"),
-                                  (lambda: model.submit("main", np.array(1), x, deadline_ms=-1), ValueError, "deadline_ms: want 0 to 4294967295, got -1"),
-                                  (lambda: model.submit("main", np.array(1), x, deadline_ms=0.5), TypeError, "deadline_ms: want a whole number, got float"),
-                                  (lambda: done.wait(-1), ValueError, "timeout: want 0 seconds or more, got -1"), (lambda: done.wait(float("nan")), ValueError, "got nan"),
+                                  (lambda: model.submit("main", np.array(1), x, deadline_ms=-1), ValueError, "deadline_ms: expected 0 to 4294967295, got -1"),
+                                  (lambda: model.submit("main", np.array(1), x, deadline_ms=0.5), TypeError, "deadline_ms: expected a whole number, got float"),
+                                  (lambda: done.wait(-1), ValueError, "timeout: expected 0 seconds or more, got -1"), (lambda: done.wait(float("nan")), ValueError, "got nan"),
                                   (lambda: done.wait("1"), TypeError, "")):
             with self.assertRaisesRegex(error, text):
                 call()

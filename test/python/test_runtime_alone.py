@@ -40,7 +40,7 @@ class RuntimeAlone(unittest.TestCase):
         self.assertEqual(raised.exception.code, "invalid_module")
 
     def test_messages(self):
-        for arguments, error, text in (((print, "loud"), ValueError, "level: want info, warning, error, got 'loud'"), (("print",), TypeError, "want a function or None, got str")):
+        for arguments, error, text in (((print, "loud"), ValueError, "level: expected info, warning, error, got 'loud'"), (("print",), TypeError, "expected a function or None, got str")):
             with self.assertRaisesRegex(error, text):
                 vx.set_log(*arguments)
         vx.set_log(None)

@@ -53,7 +53,7 @@ class Training(package_test.Package):
 
         with self.assertRaisesRegex(vx.TrainError, "label"):
             session.fit({"image": data["image"]})
-        with self.assertRaisesRegex(vx.TrainError, "row 0 has 14, want 0 to 9"):
+        with self.assertRaisesRegex(vx.TrainError, "row 0 has 14, expected 0 to 9"):
             session.fit({"image": data["image"], "label": data["label"] + 12}, epochs=30)
 
     def test_callbacks(self):
@@ -166,24 +166,24 @@ class Training(package_test.Package):
 
     def test_mistakes_of_training(self):
         session, data = self.training()
-        form = "schedule: want constant, cosine\\[:END\\], step:EPOCHS\\[,FACTOR\\], exponential:FACTOR or one-cycle\\[:PART\\], got "
+        form = "schedule: expected constant, cosine\\[:END\\], step:EPOCHS\\[,FACTOR\\], exponential:FACTOR or one-cycle\\[:PART\\], got "
         for how, error, text in (({"schedule": "magic"}, ValueError, form + "'magic'"), ({"schedule": "cosine:"}, ValueError, form), ({"schedule": "step"}, ValueError, form),
                                  ({"schedule": "step:0.5"}, ValueError, form), ({"schedule": "cosine:1,2"}, ValueError, form), ({"schedule": 3}, ValueError, form),
                                  ({"schedule": "cosine:nan"}, ValueError, form), ({"schedule": "one-cycle:7"}, vx.TrainError, "7"),
-                                 ({"epochs": 1.5}, TypeError, "epochs: want a whole number, got float"), ({"epochs": -1}, ValueError, "epochs: want 0 to .*, got -1"),
-                                 ({"batch": 2**40}, ValueError, "batch: want 0 to 2147483647, got 1099511627776"), ({"accumulate": 0}, ValueError, "accumulate: want 1 to"),
-                                 ({"rate": "fast"}, ValueError, "fast"), ({"rate": -1}, vx.TrainError, "-1"), ({"early_stop": 0}, ValueError, "early_stop: want 1 to"),
-                                 ({"early_stop": (1, 2, 3)}, ValueError, "early_stop: want one or a pair, got 3"), ({"checkpoint": (self.path("x"), 0)}, ValueError, "checkpoint: want 1 to"),
-                                 ({"checkpoint": 5}, TypeError, "int"), ({"on_step": 5}, TypeError, "on_step: want a function, got int"),
-                                 ({"on_step": (print, 0)}, ValueError, "on_step: want 1 to"), ({"on_epoch": "print"}, TypeError, "on_epoch: want a function, got str"),
-                                 ({"resume": self.path("nosuch")}, vx.TrainError, "nosuch"), ({"validation": [1]}, TypeError, "data: want a dict of arrays, got list"),
+                                 ({"epochs": 1.5}, TypeError, "epochs: expected a whole number, got float"), ({"epochs": -1}, ValueError, "epochs: expected 0 to .*, got -1"),
+                                 ({"batch": 2**40}, ValueError, "batch: expected 0 to 2147483647, got 1099511627776"), ({"accumulate": 0}, ValueError, "accumulate: expected 1 to"),
+                                 ({"rate": "fast"}, ValueError, "fast"), ({"rate": -1}, vx.TrainError, "-1"), ({"early_stop": 0}, ValueError, "early_stop: expected 1 to"),
+                                 ({"early_stop": (1, 2, 3)}, ValueError, "early_stop: expected one or a pair, got 3"), ({"checkpoint": (self.path("x"), 0)}, ValueError, "checkpoint: expected 1 to"),
+                                 ({"checkpoint": 5}, TypeError, "int"), ({"on_step": 5}, TypeError, "on_step: expected a function, got int"),
+                                 ({"on_step": (print, 0)}, ValueError, "on_step: expected 1 to"), ({"on_epoch": "print"}, TypeError, "on_epoch: expected a function, got str"),
+                                 ({"resume": self.path("nosuch")}, vx.TrainError, "nosuch"), ({"validation": [1]}, TypeError, "data: expected a dict of arrays, got list"),
                                  ({"history": self.path("nosuch/h.json")}, vx.TrainError, "nosuch"), ({"end": 1}, TypeError, "end")):
             with self.assertRaisesRegex(error, text, msg=how):
                 session.fit(data, **{"batch": 32, **how})
         far, large = data["image"].astype(np.float64), data["label"].astype(np.uint64)
         far[1].flat[5] = 1e39
         large[2] = 2**64 - 1
-        for given, error, text in (([1], TypeError, "data: want a dict of arrays, got list"), ({"image": 1.0, "label": data["label"]}, vx.TrainError, "image"),
+        for given, error, text in (([1], TypeError, "data: expected a dict of arrays, got list"), ({"image": 1.0, "label": data["label"]}, vx.TrainError, "image"),
                                    ({"image": data["image"], "label": data["label"][:5]}, vx.TrainError, "label"),
                                    ({"image": data["image"].astype(np.uint8), "label": data["label"]}, vx.TrainError, "u8 does not become f32 by itself, since only you know"),
                                    ({"image": data["image"].astype(np.float16), "label": data["label"]}, vx.TrainError, "f16 does not become f32 by itself, since that may lose"),

@@ -177,7 +177,7 @@ class Values(package_test.Package):
 
     def test_mistakes(self):
         a = np.ones((2, 3), np.float32)
-        for call, error, text in ((lambda: self.model(a), TypeError, "wants inputs a, b, got none for b"),
+        for call, error, text in ((lambda: self.model(a), TypeError, "expected inputs a, b, got none for b"),
                                   (lambda: self.model(a, a, a), TypeError, "takes 2 inputs, got 3"),
                                   (lambda: self.model(a, a, b=a), TypeError, "input 'b' is given twice"),
                                   (lambda: self.model(a, c=a), TypeError, "has no input 'c', but a, b"),
@@ -190,7 +190,7 @@ class Values(package_test.Package):
                                   (lambda: self.model.run("long", np.array([1, 2**63], np.uint64)), ValueError,
                                    f"input 'x': {2**63} at \\[1\\] is no value of i64: expected -{2**63} to {2**63 - 1}"),
                                   (lambda: self.model.run("long", np.array([1.0, 2.5])), ValueError, r"input 'x': 2.5 at \[1\] is no value of i64"),
-                                  (lambda: self.model(a, np.array(["x"])), vx.Error, "want element type f32, got string"),
+                                  (lambda: self.model(a, np.array(["x"])), vx.Error, "expected element type f32, got string"),
                                   (lambda: vx.Instance(self.module, device="cuda", fallback=False), vx.Error, "cuda"),
                                   (lambda: vx.compile("nosuch.onnx", "x.vxm"), vx.CompileError, "nosuch.onnx"),
                                   (lambda: vx.compile("a.onnx", "x.vxm", targets="tpu"), vx.CompileError, "'tpu'"),
@@ -215,7 +215,7 @@ class Values(package_test.Package):
         graph = b"\x0a\x0c\x0a\x01x\x12\x01y\x22\x04Relu\x12\x01g" + b"".join(bytes([tag, len(part)]) + part for tag, part in ((0x5a, tensor(b"x", 2)), (0x62, tensor(b"y", 3))))
         model = b"\x08\x08\x3a" + bytes([len(graph)]) + graph + b"\x42\x02\x10\x11"
         self.assertEqual(vx.Instance(vx.Module(vx.compile_bytes(model, targets="cpu")))(np.array([-1, 2], np.float32))["y"].tolist(), [0, 2])
-        with self.assertRaisesRegex(vx.CompileError, "output 'y': expects the shape that the graph states: want 'f32\\[3\\]', got 'f32\\[2\\]'; the model breaks"):
+        with self.assertRaisesRegex(vx.CompileError, "output 'y': expects the shape that the graph states: 'f32\\[3\\]', got 'f32\\[2\\]'; the model breaks"):
             vx.compile_bytes(model, targets="cpu", strict=True)
 
     def test_codes(self):

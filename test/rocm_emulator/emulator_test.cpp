@@ -844,7 +844,7 @@ TEST(Launch, wavesMeetAtBarriersAndFaultsAreNamed) {
   const std::string fault = faultOf([&] { launch(kernel, {4, 1, 1}, {128, 1, 1}, arguments, machine.memory); });
   EXPECT_EQ(fault.substr(0, fault.find("4 bytes")), "kernel 'neighbours' at 0x44: 'global_store_b32 v1, v3, s[0:1]': ");
   EXPECT_EQ(faultOf([&] { launch(kernel, {1, 1, 1}, {128, 1, 1}, arguments.first(4), machine.memory); }),
-            "kernel 'neighbours' wants 8 bytes of arguments, got 4");
+            "kernel 'neighbours' needs 8 bytes of arguments, got 4");
   machine.memory.free(address);
   machine.memory.release(address);
 }

@@ -159,11 +159,11 @@ void runNext(Wave &wave, const Program &program) {
 
 void launch(const Kernel &kernel, Size3 grid, Size3 workgroup, std::span<const uint8_t> arguments, Memory &memory) {
   if (arguments.size() != kernel.argumentBytes)
-    throw Fault("kernel '" + kernel.name + "' wants " + std::to_string(kernel.argumentBytes) +
+    throw Fault("kernel '" + kernel.name + "' needs " + std::to_string(kernel.argumentBytes) +
                 " bytes of arguments, got " + std::to_string(arguments.size()));
   const std::array<uint32_t, 3> sizes = {workgroup.x, workgroup.y, workgroup.z};
   if (kernel.workgroup[0] && kernel.workgroup != sizes)
-    throw Fault("kernel '" + kernel.name + "' wants workgroups of " + std::to_string(kernel.workgroup[0]) + " x " +
+    throw Fault("kernel '" + kernel.name + "' needs workgroups of " + std::to_string(kernel.workgroup[0]) + " x " +
                 std::to_string(kernel.workgroup[1]) + " x " + std::to_string(kernel.workgroup[2]) + " threads");
   // A copy of their own, so that what lies beside them is not read.
   std::vector<uint64_t> copy((arguments.size() + 7) / 8 + 1);

@@ -59,7 +59,7 @@ def check_counts(prose):
         expect(f"page: {title}", got == words and [count for count, _ in counts.lengths] == lengths, (got, counts.lengths))
     for title, path, source, words, count in [
             ("C++", "a.cpp", '// who comes\nint a; /* what\n * it is */\nauto s = "// behind"; char c = \'"\'; // told\nauto r = R"(// want)";\n', {"who": 1, "what": 1, "behind": 0, "told": 1, "want": 0}, 6),
-            ("a quoted message and code", "a.h", '// The message "want 1" of `who`.\n', {"want": 0, "who": 0}, 5),
+            ("a quoted message and code", "a.h", '// The message "expected 1" of `who`.\n', {"want": 0, "who": 0}, 5),
             ("TableGen", "a.td", 'let description = [{\n  What it is.\n  ```mlir\n  who\n  ```\n}];\nlet x = [{ who }]; // told\n', {"what": 1, "who": 0, "told": 1}, 4),
             ("Python", "a.py", '#!/usr/bin/python\n"""Who."""\nx = "what"  # told\ndef f():\n    """Behind."""\n    return """dear"""\n', {"who": 1, "what": 0, "told": 1, "behind": 1, "dear": 0}, 3),
             ("a script of the shell", "run", '#!/bin/sh\n# who\necho "what" # not read\n', {"who": 1, "what": 0}, 1),

@@ -73,7 +73,7 @@ def main():
     done = skips_of(script, ctest, TESTS)
     got = [tuple(line.split("\t")) for line in done.stdout.splitlines()]
     if done.returncode or sorted(got) != sorted(WANTED):
-        print(f"FAILED: got {done.returncode}, {sorted(got)} and {done.stderr!r}, want {sorted(WANTED)}")
+        print(f"FAILED: got {done.returncode}, {sorted(got)} and {done.stderr!r}, expected {sorted(WANTED)}")
         return 1
     silent = skips_of(script, ctest, [("lit", SILENT, 0, "")])
     if silent.returncode != 1 or "lit counts 1 tests that are not supported, and lists 0" not in silent.stderr:

@@ -43,7 +43,7 @@ def main():
         got, lines = run(script, ctest, text, tests, environment)
         if got != code or not lines or lines[-1] != closing or not all(line in lines for line in wanted):
             failed += 1
-            print(f"FAILED {what}: got {got}, want {code}, '{closing}' at the end and {wanted}:\n" + "\n".join(lines))
+            print(f"FAILED {what}: got {got}, expected {code}, '{closing}' at the end and {wanted}:\n" + "\n".join(lines))
     print(f"{len(cases) - failed} of {len(cases)} runs are counted right")
     return 1 if failed else 0
 

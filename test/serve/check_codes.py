@@ -48,11 +48,11 @@ def check_codes(bench):
             kserve = path.startswith("/v2")
             found = answered.get("x-vx-error-code") if kserve else data["error"]["code"] if got >= 400 else None
             says = data.get("error") if kserve else data["error"]["message"] if got >= 400 else ""
-            bench.check(f"{method} {path}: {what}", (got, found) == (status, code) and (message is None or says == message), f"want {status} {code}, got {got} {data}")
+            bench.check(f"{method} {path}: {what}", (got, found) == (status, code) and (message is None or says == message), f"expected {status} {code}, got {got} {data}")
             bench.check(f"{method} {path}: an id", answered["x-request-id"], answered)
             return answered
 
-        expect("no key", 401, "invalid_api_key", "GET", "/api/v1/models", headers={}, message="want a key, as 'Authorization: Bearer KEY' or 'x-api-key: KEY'")
+        expect("no key", 401, "invalid_api_key", "GET", "/api/v1/models", headers={}, message="expected a key, as 'Authorization: Bearer KEY' or 'x-api-key: KEY'")
         expect("a wrong key", 401, "invalid_api_key", "POST", "/v2/models/digits/infer", good, {"x-api-key": "guess"}, message="the key is none of this server's")
         expect("no key comes before no path", 401, "invalid_api_key", "GET", "/nowhere", headers={})
         expect("no path", 404, "not_found", "GET", "/nowhere", message="no path '/nowhere'")
@@ -63,7 +63,7 @@ def check_codes(bench):
         expect("a path for a model", 404, "not_found", "GET", "/api/v1/models/..%2Fdigits")
         answered = expect("another method", 405, "method_not_allowed", "DELETE", "/v1/embeddings", message="'/v1/embeddings' takes POST, got DELETE")
         bench.check("405 says what is allowed", answered["Allow"] == "POST, OPTIONS", answered["Allow"])
-        expect("another type", 415, "unsupported_media_type", "POST", "/v1/embeddings", "a=b", user | {"Content-Type": "text/plain"}, message="want Content-Type 'application/json', got 'text/plain'")
+        expect("another type", 415, "unsupported_media_type", "POST", "/v1/embeddings", "a=b", user | {"Content-Type": "text/plain"}, message="expected Content-Type 'application/json', got 'text/plain'")
         expect("a coding", 415, "unsupported_media_type", "POST", "/v1/embeddings", b"x", user | {"Content-Type": "application/json", "Content-Encoding": "gzip"},
                message="bodies come as they are, got Content-Encoding 'gzip'")
         expect("a coding of KServe's", 415, "unsupported_media_type", "POST", "/v2/models/digits/infer", gzip.compress(json.dumps(good).encode()), user | {"Content-Encoding": "gzip"},
@@ -75,16 +75,16 @@ def check_codes(bench):
         for body in (b"", b"{", b'{"model":"\xff"}', b"[" * 65 + b"]" * 65, b"NaN", b'{"a":1,"a":2}'):
             expect(f"no JSON {body[:12]}", 400, "invalid_json", "POST", "/v1/embeddings", body, js)
             expect(f"no JSON {body[:12]}", 400, "invalid_json", "POST", "/v2/models/digits/infer", body, js)
-        expect("no object", 400, "invalid_value", "POST", "/v1/embeddings", [1], message="want an object, got a list")
+        expect("no object", 400, "invalid_value", "POST", "/v1/embeddings", [1], message="expected an object, got a list")
         expect("no input", 400, "invalid_value", "POST", "/v2/models/digits/infer", {"inputs": []}, message="input 'image' is missing")
         expect("a wrong shape", 400, "invalid_value", "POST", "/v2/models/digits/infer", infer_json(IMAGES[:1].reshape(1, 1, 4, 16)))
         expect("another output", 400, "invalid_value", "POST", "/v2/models/digits/infer", good | {"outputs": [{"name": "y"}]}, message="'outputs[0].name': no output 'y', the outputs are 'logits'")
         expect("another function", 400, "invalid_value", "POST", "/v2/models/digits/infer", good | {"parameters": {"function": "f"}}, message="model 'digits' serves no function 'f', it has 'main'")
         expect("another kind of model", 400, "invalid_value", "POST", "/v1/embeddings", {"model": "digits", "input": "a"}, message="model 'digits' is none of embeddings")
-        expect("a header of bytes", 400, "invalid_value", "POST", "/v2/models/digits/infer", b"{}", js | {"Inference-Header-Content-Length": "3"}, message="want Inference-Header-Content-Length up to 2, got '3'")
+        expect("a header of bytes", 400, "invalid_value", "POST", "/v2/models/digits/infer", b"{}", js | {"Inference-Header-Content-Length": "3"}, message="expected Inference-Header-Content-Length up to 2, got '3'")
         expect("bytes that are left", 400, "invalid_value", "POST", "/v2/models/digits/infer", json.dumps(good).encode() + b"more", js | {"Inference-Header-Content-Length": str(len(json.dumps(good)))},
-               message="4 bytes are left behind the inputs")
-        expect("no time", 400, "invalid_value", "POST", "/v2/models/digits/infer", good, user | {"x-request-timeout-ms": "0"}, message="want a number of milliseconds in x-request-timeout-ms, got '0'")
+               message="4 bytes are left after the inputs")
+        expect("no time", 400, "invalid_value", "POST", "/v2/models/digits/infer", good, user | {"x-request-timeout-ms": "0"}, message="expected a number of milliseconds in x-request-timeout-ms, got '0'")
         expect("another host", 403, "forbidden", "GET", "/api/v1/health", headers={"Host": "evil.example"}, message="this server is for its own machine, got the Host 'evil.example'")
         expect("another page", 403, "forbidden", "GET", "/api/v1/models", headers=user | {"Origin": "https://evil.example"}, message="pages of 'https://evil.example' may not ask this server")
         status, answered, _ = server.ask("OPTIONS", "/v1/embeddings", headers={"Origin": "https://a.example"})

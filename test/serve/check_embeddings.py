@@ -29,12 +29,12 @@ def check_embeddings(bench, folder):
         answers = server.ask_many([("POST", url, {"model": "tiny", "input": given[i : i + 3]}) for i in range(0, len(given) - 3)])
         bench.compare("vectors of requests side by side", np.array([row["embedding"] for _, _, data in answers for row in data["data"]], np.float32), np.concatenate([want[i : i + 3] for i in range(0, len(given) - 3)]))
 
-        for what, body, message in (("nothing", {"input": []}, "'input': want 1 to 2048 texts, got 0"), ("an empty text", {"input": ["a", ""]}, "'input[1]' is empty"), ("no input", {}, "'input' is missing"),
-                                    ("a long text", {"input": "the " * 80}, f"'input': the model takes {folder.max_tokens} tokens, got 82"), ("a number", {"input": 1}, "'input': want a string or a list of tokens, got a number"),
-                                    ("a mixed list", {"input": ["a", 1]}, "'input[1]': want a string or a list of tokens, got a number"), ("no token", {"input": [[-1]]}, "'input[0][0]': want the number of a token, got -1"),
-                                    ("a token that there is not", {"input": [[5, 6, 7], [4, 10**6]]}, f"'input[1]': want tokens from 0 to {len(VOCABULARY) - 1}, got 1000000 at place 1"),
-                                    ("a form", {"input": "a", "encoding_format": "hex"}, "'encoding_format': want 'float' or 'base64', got 'hex'"), ("a pooling", {"input": "a", "pooling": "max"}, "'pooling': want 'cls', 'mean' or 'last', got 'max'"),
-                                    ("dimensions", {"input": "a", "dimensions": 99}, "'dimensions': want 1 to 24, got 99"), ("a field", {"input": "a", "inputs": "b"}, None)):
+        for what, body, message in (("nothing", {"input": []}, "'input': expected 1 to 2048 texts, got 0"), ("an empty text", {"input": ["a", ""]}, "'input[1]' is empty"), ("no input", {}, "'input' is missing"),
+                                    ("a long text", {"input": "the " * 80}, f"'input': the model takes {folder.max_tokens} tokens, got 82"), ("a number", {"input": 1}, "'input': expected a string or a list of tokens, got a number"),
+                                    ("a mixed list", {"input": ["a", 1]}, "'input[1]': expected a string or a list of tokens, got a number"), ("no token", {"input": [[-1]]}, "'input[0][0]': expected the number of a token, got -1"),
+                                    ("a token that there is not", {"input": [[5, 6, 7], [4, 10**6]]}, f"'input[1]': expected tokens from 0 to {len(VOCABULARY) - 1}, got 1000000 at position 1"),
+                                    ("a form", {"input": "a", "encoding_format": "hex"}, "'encoding_format': expected 'float' or 'base64', got 'hex'"), ("a pooling", {"input": "a", "pooling": "max"}, "'pooling': expected 'cls', 'mean' or 'last', got 'max'"),
+                                    ("dimensions", {"input": "a", "dimensions": 99}, "'dimensions': expected 1 to 24, got 99"), ("a field", {"input": "a", "inputs": "b"}, None)):
             status, _, data = server.ask("POST", url, {"model": "tiny", **body})
             bench.check(f"{what} is refused", status == 400 and (message is None or data["error"]["message"] == message), (status, data))
         status, _, data = server.ask("POST", url, {"model": "tiny", "input": "the " * 80, "truncate": True})

@@ -138,7 +138,7 @@ def check_names(bench):
     os.mkdir(os.path.join(folder.encode(), b"o\xfeg"))
     for name in (b"good", b"\xff", b"a\nb", b"o\xfeg/c", "grün".encode()):
         shutil.copy(bench.path("models/digits.vxm"), os.path.join(folder.encode(), name + b".vxm"))
-    want = {"\\xff": "want a name of UTF-8 without control characters", "a\\u000ab": "want a name of UTF-8 without control characters", "o\\xfeg/c": "want a name of UTF-8 without control characters"}
+    want = {"\\xff": "expected a name of UTF-8 without control characters", "a\\u000ab": "expected a name of UTF-8 without control characters", "o\\xfeg/c": "expected a name of UTF-8 without control characters"}
     with Server(bench, f"--model-dir={folder}", name="names") as server:
         server.wait_until_ready()
         health = server.ask("GET", "/api/v1/health")

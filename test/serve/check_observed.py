@@ -146,7 +146,7 @@ def check_log(bench):
         answers()
         bench.check_equal("nothing below the level", count, len(records()))
         write("log = \"none\"\n")
-        server.wait_for(lambda: any(entry["level"] == "error" and "want error, warning, info or debug" in entry["message"] for entry in records()[count:]))
+        server.wait_for(lambda: any(entry["level"] == "error" and "expected error, warning, info or debug" in entry["message"] for entry in records()[count:]))
         bench.check_equal("nothing on stdout", 0, os.path.getsize(out))
     finally:
         process.send_signal(signal.SIGTERM)
@@ -185,7 +185,7 @@ def check_admin_port(bench):
         for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
             bench.check_equal(f"{headers} at both ports", (200, 403), tuple(one.ask("GET", "/api/v1/health", headers=headers)[0] for one in (server, other)))
     for arguments, text in ((["--admin-port=8080"], "'admin_port': expected another port than 'port', got 8080 for both"), (["--admin-port=9", "--admin-host=0.0.0.0"], "'admin_host': others reach '0.0.0.0', and there are no keys"),
-                            (["--admin-port=65536"], "want 0 to 65535, got '65536'"), (["--log-format=xml"], "want text or json, got 'xml'"), (["--drain-delay-s=-1"], "want 0 to 3600, got '-1'")):
+                            (["--admin-port=65536"], "expected 0 to 65535, got '65536'"), (["--log-format=xml"], "expected text or json, got 'xml'"), (["--drain-delay-s=-1"], "expected 0 to 3600, got '-1'")):
         _, said = bench.tool("vx-serve", "--check-config", *arguments, code=2)
         bench.check(f"{' '.join(arguments)} is refused", text in said, said)
 

@@ -150,7 +150,7 @@ def check_command_line(bench):
         status, headers, health = server.ask("GET", "/api/v1/health")
         bench.check("without a model nothing is ready", (status, health["status"], headers["Retry-After"]) == (503, "no_model", "1"), health)
     _, err = bench.tool("vx-serve", "--host=0.0.0.0", "--port=0", code=2)
-    bench.check("a host that others reach wants keys", "others reach '0.0.0.0', and there are no keys" in err, err)
+    bench.check("a host that others reach needs keys", "others reach '0.0.0.0', and there are no keys" in err, err)
     with Server(bench, f"--model-dir={bench.path('models')}", name="port") as server:
         _, err = bench.tool("vx-serve", f"--port={server.port}", f"--model-dir={bench.path('models')}", code=1)
         bench.check("a port that is taken", f"vx-serve: error: cannot listen on '127.0.0.1' port {server.port}: Address already in use" in err, err)

@@ -74,8 +74,8 @@ def check_repository(bench):
             ("a file of the client", load({"parameters": {"file:1/model.vxm": "AAAA"}}), 400, "'parameters.file:1/model.vxm': models have"),
             ("a parameter that is none", load({"parameters": {"unload_dependents": True}}), 400, "unload_dependents"),
             ("a member that is none", load({"parameter": {}}), 400, "parameter"),
-            ("parameters that are none", load({"parameters": []}), 400, "'parameters': want an object, got a list"),
-            ("a body that is none", load([]), 400, "want an object, got a list"),
+            ("parameters that are none", load({"parameters": []}), 400, "'parameters': expected an object, got a list"),
+            ("a body that is none", load([]), 400, "expected an object, got a list"),
             ("a flag that is none", load({"parameters": {"unload_dependents": 1}}, verb="unload"), 400, "parameters.unload_dependents"),
             ("another flag that is none", server.ask("POST", "/v2/repository/index", {"ready": "yes"}, user), 400, "ready"),
         ):

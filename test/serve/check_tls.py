@@ -46,7 +46,7 @@ def check_tls(bench):
         _, said = bench.tool("vx-serve", "--check-config", f"--tls-cert={cert}", f"--tls-key={wrong}", f"--model-dir={bench.path('models')}", code=3)
         bench.check(f"a key of another certificate, {os.path.basename(wrong)}", mismatch.format(wrong) in said, said)
     _, said = bench.tool("vx-serve", "--check-config", f"--tls-cert={cert}", f"--tls-key={locked}", f"--model-dir={bench.path('models')}", code=3)
-    bench.check("a key with a password", f"of the certificate '{cert}' the key '{locked}': want PEM: " in said, said)
+    bench.check("a key with a password", f"of the certificate '{cert}' the key '{locked}': expected PEM: " in said, said)
     with Server(bench, f"--model-dir={bench.path('models')}", f"--tls-cert={cert}", f"--tls-key={key}", name="tls-reload") as server:
         context = ssl._create_unverified_context()
         body, headers = infer_binary(IMAGES[:2])

@@ -199,7 +199,7 @@ def check_changes(bench):
             server.wait_for(lambda: second.named("GET /v2/health/live"))
             bench.check("later spans go to the new one alone", not first.named("GET /v2/health/live"), [span.name for span in first.spans()])
             write("ftp://nowhere")
-            server.wait_for(lambda: "want a URL, e.g. 'http://localhost:4318/v1/traces', got 'ftp://nowhere'" in server.logged())
+            server.wait_for(lambda: "expected a URL, e.g. 'http://localhost:4318/v1/traces', got 'ftp://nowhere'" in server.logged())
             write("")
             server.wait_for(lambda: server.logged().count("the configuration was read again") == 2)
             bench.check("without a collector there are no traces", "traceparent" not in server.ask("GET", "/v2")[1])

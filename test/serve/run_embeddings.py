@@ -44,7 +44,7 @@ class Bench(Checks):
     def tool(self, name, *arguments, code=0, input=None):
         done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, encoding="utf-8", input=input, timeout=300, env=self.environment())
         if done.returncode != code:
-            raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
+            raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, expected {code}: {done.stderr.strip()}")
         return done.stdout, done.stderr
 
     def embed(self, module, given, device="cpu", *arguments):
@@ -163,9 +163,9 @@ def check_bench(bench):
     bench.tool("vx-compile", dense.path, "--target=cpu", "-o", layered)
     os.remove(f"{dense.path}/modules.json")
     _, said = bench.tool("vx-bench", "embed", *[flag.replace(dense.path, layered) for flag in flags], f"--peer-model={dense.model}", code=3)
-    bench.check("a peer that does something else", "does not do what the module does: want a vector of 8 elements that begins with" in said, said)
+    bench.check("a peer that does something else", "does not compute what the module computes: expected a vector of 8 elements that begins with" in said, said)
     for arguments, code, message in (
-            ([], 2, "embed wants --model, a module or a folder; see --help"),
+            ([], 2, "embed needs --model, a module or a folder; see --help"),
             ([f"--model={module}", "--lengths=33"], 2, "--lengths: expected at most 32, which the model takes, got 33"),
             ([f"--model={module}", "--lengths=1"], 2, "--lengths: the model's tokenizer makes no text of 1 tokens of common words, but one of 3"),
             ([f"--model={module}", "--batch-sizes=0"], 2, "--batch-sizes: expected numbers from 1 to 1048576 between commas, got '0'"),

@@ -67,7 +67,7 @@ def check_server(bench, server):
             (("embed", f"--model={tiny}", "--clients=3"), 2, "--clients goes with --url"),
             (("embed", url, "--model=tiny", "--least-ratio=0.9"), 2, "--least-ratio: expected --engine, which the server is compared with"),
             (("embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1,2"), 2, "--threads: expected one number beside --url, got '1,2'"),
-            (("infer", "--model=digits"), 2, "infer wants --url, where a server is, and --model, one of its names; see --help"),
+            (("infer", "--model=digits"), 2, "infer needs --url, where a server is, and --model, one of its names; see --help"),
             (("infer", url, "--model=tiny"), 2, "expected a shape of which the first size alone is open, got [-1,-1]")):
         _, said = bench.tool("vx-bench", *arguments, code=code)
         bench.check(" ".join(arguments), message in said, said)

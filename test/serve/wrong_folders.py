@@ -36,15 +36,15 @@ def check_mistakes(bench):
             write_json(file, value)
         return change
     eye = np.zeros((12, 24), np.float32)
-    modes = "want one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and 'pooling_mode_lasttoken' to be true, got "
+    modes = "expected one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and 'pooling_mode_lasttoken' to be true, got "
     mistakes = [
         (remove("model.onnx"), "wrong: expected a file model.onnx, onnx/model.onnx, model.safetensors or model.safetensors.index.json, got none"),
-        (remove("vocab.txt"), "wrong: want a tokenizer.json, a vocab.txt or a tokenizer.model, got none"),
+        (remove("vocab.txt"), "wrong: expected a tokenizer.json, a vocab.txt or a tokenizer.model, got none"),
         (write("modules.json", "[{"), "wrong/modules.json: no JSON: [1:2, byte=2]: Expected object key"),
-        (write("modules.json", "[" * 100), "wrong/modules.json: want values in at most 64 others, got more"),
-        (write("modules.json", "3"), "wrong/modules.json: want a list, got 3"),
-        (write("modules.json", "[]"), "wrong/modules.json: want a Transformer and a Pooling, got 0 modules"),
-        *((module(number, type=kind), f"wrong/modules.json: module {number}: 'type': want {want} of sentence_transformers, got '{kind}'") for number, want, kind in (
+        (write("modules.json", "[" * 100), "wrong/modules.json: expected values in at most 64 others, got more"),
+        (write("modules.json", "3"), "wrong/modules.json: expected a list, got 3"),
+        (write("modules.json", "[]"), "wrong/modules.json: expected a Transformer and a Pooling, got 0 modules"),
+        *((module(number, type=kind), f"wrong/modules.json: module {number}: 'type': expected {want} of sentence_transformers, got '{kind}'") for number, want, kind in (
             (2, "Dense or Normalize", "sentence_transformers.models.LSTM"),
             (0, "Transformer", "sentence_transformers.models.Router"),
             (0, "Transformer", "sentence_transformers.models.Asym"),
@@ -52,47 +52,47 @@ def check_mistakes(bench):
             (0, "Transformer", "custom_st.Transformer"),
             (1, "Pooling", "sentence_transformers.models.WeightedLayerPooling"))),
         (edit("2_Dense/config.json", module_input_name="token_embeddings"),
-         "wrong/2_Dense/config.json: 'module_input_name': want sentence_embedding, got \"token_embeddings\""),
-        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=False, pooling_mode="max"), "wrong/1_Pooling/config.json: 'pooling_mode': want cls, mean or lasttoken, got \"max\""),
-        (both(remove("model.onnx"), model("onnx/model_O1.onnx"), model("onnx/model_int8.onnx")), "wrong/onnx: want one .onnx file or a model.onnx, got 'model_O1.onnx', 'model_int8.onnx'"),
+         "wrong/2_Dense/config.json: 'module_input_name': expected sentence_embedding, got \"token_embeddings\""),
+        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=False, pooling_mode="max"), "wrong/1_Pooling/config.json: 'pooling_mode': expected cls, mean or lasttoken, got \"max\""),
+        (both(remove("model.onnx"), model("onnx/model_O1.onnx"), model("onnx/model_int8.onnx")), "wrong/onnx: expected one .onnx file or a model.onnx, got 'model_O1.onnx', 'model_int8.onnx'"),
         (both(model(outside="model.onnx_data"), remove("model.onnx_data")), "model.onnx_data"),
-        (model(also=("sentence_embedding", "pooler_output"), hides=True), "wrong/model.onnx: want one output of batch, sequence and vector, or one named last_hidden_state or token_embeddings, "
+        (model(also=("sentence_embedding", "pooler_output"), hides=True), "wrong/model.onnx: expected one output of batch, sequence and vector, or one named last_hidden_state or token_embeddings, "
          "got 'sentence_embedding' f32[batch,24], 'pooler_output' f32[batch,24]"),
-        (model(places_input=True), "wrong/model.onnx: want inputs input_ids, attention_mask and, where it has them, token_type_ids, "
+        (model(places_input=True), "wrong/model.onnx: expected inputs input_ids, attention_mask and, where it has them, token_type_ids, "
          "got 'input_ids', 'attention_mask', 'token_type_ids', 'position_ids'"),
-        (edit("tokenizer_config.json", truncation_side="both"), "wrong/tokenizer_config.json: 'truncation_side': want left or right, got \"both\""),
+        (edit("tokenizer_config.json", truncation_side="both"), "wrong/tokenizer_config.json: 'truncation_side': expected left or right, got \"both\""),
         *((both(remove("vocab.txt"), write(file, "x"), edit("tokenizer_config.json", tokenizer_class=kind)),
-           f"wrong/tokenizer_config.json: 'tokenizer_class': want LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside {file}, or a tokenizer.json, got '{kind}'") for file, kind in (
+           f"wrong/tokenizer_config.json: 'tokenizer_class': expected LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside {file}, or a tokenizer.json, got '{kind}'") for file, kind in (
             ("sentencepiece.bpe.model", "XLMRobertaTokenizer"), ("spiece.model", "AlbertTokenizer"), ("tokenizer.model", ""))),
         (both(remove("vocab.txt"), write("spiece.model", "x"), edit("tokenizer_config.json", tokenizer_class="T5Tokenizer")), "asset 'spiece.model': "),
-        (edit("config.json", pad_token_id=4294967296), "wrong/config.json: 'pad_token_id': want a number below 2147483648, got 4294967296"),
+        (edit("config.json", pad_token_id=4294967296), "wrong/config.json: 'pad_token_id': expected a number below 2147483648, got 4294967296"),
         (both(edit("config.json", model_type="mpnet"), edit("sentence_bert_config.json", max_seq_length=64)),
-         "wrong/sentence_bert_config.json: 'max_seq_length': want at most 63, which is 'max_position_embeddings' of {}/config.json less 'pad_token_id' and 1, got 64"),
-        (module(2, path="../other"), "wrong/modules.json: module 2: 'path': want a folder in the model's, got '../other'"),
-        (module(2, path=3), "wrong/modules.json: module 2: 'path': want a string, got 3"),
+         "wrong/sentence_bert_config.json: 'max_seq_length': expected at most 63, which is 'max_position_embeddings' of {}/config.json less 'pad_token_id' and 1, got 64"),
+        (module(2, path="../other"), "wrong/modules.json: module 2: 'path': expected a folder in the model's, got '../other'"),
+        (module(2, path=3), "wrong/modules.json: module 2: 'path': expected a string, got 3"),
         (edit("1_Pooling/config.json", pooling_mode_mean_tokens=False, pooling_mode_max_tokens=True), f"wrong/1_Pooling/config.json: {modes}'pooling_mode_max_tokens'"),
         (edit("1_Pooling/config.json", pooling_mode_cls_token=True), f"wrong/1_Pooling/config.json: {modes}'pooling_mode_cls_token', 'pooling_mode_mean_tokens'"),
-        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=1), "wrong/1_Pooling/config.json: 'pooling_mode_mean_tokens': want true or false, got 1"),
-        (edit("1_Pooling/config.json", include_prompt=False), "wrong/1_Pooling/config.json: 'include_prompt': want true, got false"),
+        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=1), "wrong/1_Pooling/config.json: 'pooling_mode_mean_tokens': expected true or false, got 1"),
+        (edit("1_Pooling/config.json", include_prompt=False), "wrong/1_Pooling/config.json: 'include_prompt': expected true, got false"),
         (edit("1_Pooling/config.json", word_embedding_dimension=768),
-         "wrong/1_Pooling/config.json: 'word_embedding_dimension': want 24, as output 'last_hidden_state' of {}/model.onnx has, got 768"),
-        (edit("2_Dense/config.json", in_features=23), "linear.weight': want f32, f16 or bf16 [12,23], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got f32 [12,24]"),
+         "wrong/1_Pooling/config.json: 'word_embedding_dimension': expected 24, as output 'last_hidden_state' of {}/model.onnx has, got 768"),
+        (edit("2_Dense/config.json", in_features=23), "linear.weight': expected f32, f16 or bf16 [12,23], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got f32 [12,24]"),
         (edit("2_Dense/config.json", activation_function="torch.nn.modules.activation.Softplus"),
-         "wrong/2_Dense/config.json: 'activation_function': want Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got 'torch.nn.modules.activation.Softplus'"),
-        (edit("2_Dense/config.json", out_features="gone"), "wrong/2_Dense/config.json: 'out_features': want a number from 1 to 1048576, got none"),
-        (remove("2_Dense/model.safetensors"), "wrong/2_Dense/model.safetensors: want the layer's weights, got no such file"),
+         "wrong/2_Dense/config.json: 'activation_function': expected Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got 'torch.nn.modules.activation.Softplus'"),
+        (edit("2_Dense/config.json", out_features="gone"), "wrong/2_Dense/config.json: 'out_features': expected a number from 1 to 1048576, got none"),
+        (remove("2_Dense/model.safetensors"), "wrong/2_Dense/model.safetensors: expected the layer's weights, got no such file"),
         (write("2_Dense/model.safetensors", "abc"), "wrong/2_Dense/model.safetensors: truncated: a safetensors file has 8 bytes or more, got 3"),
-        (dense({"linear.weight": ("F32", eye)}), "tensor 'linear.bias': want f32, f16 or bf16 [12], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got none"),
+        (dense({"linear.weight": ("F32", eye)}), "tensor 'linear.bias': expected f32, f16 or bf16 [12], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got none"),
         (edit("sentence_bert_config.json", max_seq_length=65),
-         "wrong/sentence_bert_config.json: 'max_seq_length': want at most 64, which is 'max_position_embeddings' of {}/config.json, got 65"),
-        (edit("sentence_bert_config.json", max_seq_length=-1), "wrong/sentence_bert_config.json: 'max_seq_length': want a whole number of 0 or more, got -1"),
+         "wrong/sentence_bert_config.json: 'max_seq_length': expected at most 64, which is 'max_position_embeddings' of {}/config.json, got 65"),
+        (edit("sentence_bert_config.json", max_seq_length=-1), "wrong/sentence_bert_config.json: 'max_seq_length': expected a whole number of 0 or more, got -1"),
         (edit("config_sentence_transformers.json", default_prompt_name="passage"),
-         "wrong/config_sentence_transformers.json: 'default_prompt_name': want a name of 'prompts', got \"passage\""),
-        (edit("config.json", matryoshka_dimensions=[8, 0]), "wrong/config.json: 'matryoshka_dimensions': want numbers of 1 or more, got [8,0]"),
-        (edit("config.json", matryoshka_dimensions=[8, 16]), "asset 'embedding.json': 'shorter_dimensions': want at most 12, which the vectors have, got 16"),
+         "wrong/config_sentence_transformers.json: 'default_prompt_name': expected a name of 'prompts', got \"passage\""),
+        (edit("config.json", matryoshka_dimensions=[8, 0]), "wrong/config.json: 'matryoshka_dimensions': expected numbers of 1 or more, got [8,0]"),
+        (edit("config.json", matryoshka_dimensions=[8, 16]), "asset 'embedding.json': 'shorter_dimensions': expected at most 12, the size of the vectors, got 16"),
         (write("tokenizer.json", "{}"), "asset 'tokenizer.json': tokenizer.json: "),
         (write("vocab.txt", "a\n"), "asset 'vocab.txt': "),
-        (model(width=30), "wrong/1_Pooling/config.json: 'word_embedding_dimension': want 30, as output"),
+        (model(width=30), "wrong/1_Pooling/config.json: 'word_embedding_dimension': expected 30, as output"),
         (model(output="hidden", also=("pooled",)), None),
     ]
     for number, (change, message) in enumerate(mistakes):
@@ -102,16 +102,16 @@ def check_mistakes(bench):
         change(wrong)
         code = 3 if message else 0
         _, said = bench.tool("vx-compile", wrong, "--target=cpu", "-o", bench.path("wrong.vxm"), code=code)
-        bench.check(f"mistake {number}", not message or message.replace("{}", wrong) in said, f"want {message!r}, got {said!r}")
+        bench.check(f"mistake {number}", not message or message.replace("{}", wrong) in said, f"expected {message!r}, got {said!r}")
         bench.check(f"mistake {number} leaves no module", os.path.exists(bench.path("wrong.vxm")) == (not message))
     _, said = bench.tool("vx-compile", right.path, "--target=cpu", "--train=auto", "--loss=mse", "--optimizer=sgd", "-o", bench.path("t.vxm"), code=2)
     bench.check("a folder is not trained", f"--train: expected a model in one file, got the folder '{right.path}'" in said, said)
     module = bench.path("right.vxm")
     bench.tool("vx-compile", right.path, "--target=cpu", "-o", module)
     for arguments, code, message in (
-            (["--dimensions=8"], 2, "want 12 dimensions, the model's vectors cannot be cut short, got 8"),
+            (["--dimensions=8"], 2, "expected 12 dimensions, the model's vectors cannot be cut short, got 8"),
             (["--prompt=passage"], 2, "the model has no prompt 'passage', it has: 'query'"),
-            (["--max-tokens=33"], 2, "want at most 32 tokens a text, which the model takes, got 33"),
+            (["--max-tokens=33"], 2, "expected at most 32 tokens a text, the model's limit, got 33"),
             (["--device=cuda", "--no-fallback"], 4, "")):
         _, said = bench.tool("vx-embed", "test", f"--model={module}", "--text=star", *arguments, code=code)
         bench.check(" ".join(arguments), message in said, said)
@@ -121,4 +121,4 @@ def check_mistakes(bench):
     want = right.expected(["star", "moon"], normalize=False)[0][:, :8]
     bench.compare("vectors that are cut short have length 1", got, want / np.linalg.norm(want, axis=1, keepdims=True))
     _, said = bench.tool("vx-embed", "test", f"--model={module}", "--text=star", "--dimensions=5", code=2)
-    bench.check("five dimensions", "want 12 dimensions or one of 4, 8, got 5" in said, said)
+    bench.check("five dimensions", "expected 12 dimensions or one of 4, 8, got 5" in said, said)

@@ -123,7 +123,7 @@ class Differences:
             return
         self.count += 1
         if self.count <= 5:
-            print(f"{self.name}: {what} of {text!r} differ:\n  want {want}\n  got  {got}")
+            print(f"{self.name}: {what} of {text!r} differ:\n  expected {want}\n  got  {got}")
 
 
 def compare_tokenizers(peer, path, texts, differences):

@@ -19,7 +19,7 @@ void tellFallback(const char *tool, const std::string &wanted, const vx::Instanc
   for (const Json &refusal : report["refused"])
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", refusal.value("device", ""), refusal.value("reason", ""));
-  printMessage("{}: note: wanted device '{}', took '{}': {}\n", tool, vx::printableLine(wanted), taken,
+  printMessage("{}: note: asked for device '{}', took '{}': {}\n", tool, vx::printableLine(wanted), taken,
                vx::printableLine(reasons));
 }
 

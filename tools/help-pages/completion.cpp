@@ -80,7 +80,7 @@ std::string bashCompletion(const std::vector<std::pair<std::string, HelpText>> &
          arms +
          "  esac\n}\n"
          R"sh(
-# Completes behind a tool's name, which is word $2.
+# Completes after a tool's name, which is word $2.
 _vx_arguments() {
   local tool=$1 first=$2 current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
   # bash cuts --flag=value into three words.

@@ -38,7 +38,7 @@ bool parseEmbedOptions(const char *name, int argc, char **argv, EmbedOptions &op
   app.add_option("--encoding", options.encoding, "How the server sends vectors: float (by default) or base64")
       ->check(oneOf({"float", "base64"}))
       ->group("Server");
-  app.add_option("--compare", options.compare, "onnxruntime: the same model behind PyPI's tokenizers, in turns")
+  app.add_option("--compare", options.compare, "onnxruntime: the same model with PyPI's tokenizers, in turns")
       ->check(oneOf({"onnxruntime"}))
       ->group("Peer");
   app.add_option("--peer-model", options.peerModel, "The peer's model; that of the folder by default")->group("Peer");
@@ -53,7 +53,7 @@ bool parseEmbedOptions(const char *name, int argc, char **argv, EmbedOptions &op
   if (!parseCommandLine(app, name, EmbedExamples, argc, argv))
     return false;
   if (options.model.empty())
-    throw usageError("embed wants --model, a module or a folder; see --help");
+    throw usageError("embed needs --model, a module or a folder; see --help");
   options.report.check();
   options.load.check(app);
   if (options.lengths.empty())

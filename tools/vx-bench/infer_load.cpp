@@ -82,7 +82,7 @@ bool parseInferOptions(const char *name, int argc, char **argv, InferOptions &op
   if (!parseCommandLine(app, name, InferExamples, argc, argv))
     return false;
   if (options.load.url.empty() || options.model.empty())
-    throw usageError("infer wants --url, where a server is, and --model, one of its names; see --help");
+    throw usageError("infer needs --url, where a server is, and --model, one of its names; see --help");
   options.load.check(app);
   return true;
 }

@@ -184,22 +184,24 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                  "names; may be repeated")
       ->group("Training");
   app.add_option("--clip-norm", options.clipNorm, "The greatest norm of all gradients together")->group("Training");
-  app.add_option("--clip-value", options.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
+  app.add_option("--clip-value", options.clipValue,
+                 "The greatest absolute value of a gradient, applied after --clip-norm")
       ->group("Training");
   app.add_option("--memory", options.memory,
                  "The most memory of a training step beside its variables, e.g. 512M: more of it is computed twice")
       ->check(byteCount())
       ->group("Training");
   app.add_option("--classes", options.classes,
-                 "A new number of classes: the weight and bias behind the loss's output start with random values")
+                 "A new number of classes: the weight and bias that produce the loss's output start with random values")
       ->check(wholeNumber(1, INT32_MAX))
       ->group("Training");
   app.add_option(
          "--init", options.init,
          "What is trained starts as in the file (file, the default) or with random values, as layers start (random)")
       ->group("Training");
-  app.add_flag("--keep-gradients", options.keepGradients,
-               "Add the halves of a step, 'backward' and 'update', for loops by hand and vx-train --accumulate")
+  app.add_flag(
+         "--keep-gradients", options.keepGradients,
+         "Add the halves of a step, 'backward' and 'update', for training loops of your own and vx-train --accumulate")
       ->group("Training");
   app.add_option("--batch-norm", options.batchNorm,
                  "train: batch norms are of the batch and collect statistics; frozen: these are constants; what the "

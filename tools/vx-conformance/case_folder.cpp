@@ -120,7 +120,7 @@ CaseData::CaseData(const CaseFolder &folder) {
     findFiles(set, folder.string());
   }
   if (dataSets.empty())
-    throw fileError("{}: no data, want a folder {}0", path, SetPrefix);
+    throw fileError("{}: no data, expected a folder {}0", path, SetPrefix);
 }
 
 static std::set<std::string> initializersOf(const pb::GraphProto &graph) {

@@ -157,7 +157,7 @@ std::optional<std::string> DrawnValues::judge(const std::string &name, const Ten
   const Draws &draws = found->second;
   const uint64_t count = countOf(got);
   if (draws.size() != 1 && draws.size() != count)
-    return fmt::format("{} elements are drawn, want {}", count, draws.size());
+    return fmt::format("{} elements are drawn, expected {}", count, draws.size());
   // The bounds are rounded to the type as the elements are.
   const double rounding = got.type == VX_F32 || got.type == VX_F64 ? 1e-6 : 1e-2;
   Sums &sum = sums[name];
@@ -167,11 +167,11 @@ std::optional<std::string> DrawnValues::judge(const std::string &name, const Ten
     const double slack = draw.allowed.empty() ? rounding * std::max(std::fabs(draw.low), std::fabs(draw.high)) : 0;
     const std::string place = fmt::format("element [{}] is {}", fmt::join(placeOf(i, got.dims), ","), value);
     if (!std::isfinite(value))
-      return place + ", want a number";
+      return place + ", expected a number";
     if (!draw.allowed.empty() && std::find(draw.allowed.begin(), draw.allowed.end(), value) == draw.allowed.end())
-      return fmt::format("{}, want one of {}", place, fmt::join(draw.allowed, ", "));
+      return fmt::format("{}, expected one of {}", place, fmt::join(draw.allowed, ", "));
     if (std::isfinite(draw.low) && (value < draw.low - slack || value > draw.high + slack))
-      return fmt::format("{}, want {} to {}", place, draw.low, draw.high);
+      return fmt::format("{}, expected {} to {}", place, draw.low, draw.high);
     const double distance = value - draw.mean;
     sum.count += 1;
     sum.distance += distance;
@@ -223,8 +223,9 @@ std::optional<std::string> DrawnValues::difference() const {
       const double allowed = MostDeviations * std::sqrt(variance) + 1e-6 * sum.count;
       if (std::fabs(got - want) <= allowed)
         return std::nullopt;
-      return fmt::format("output '{}': {} of {} draws is off by {}, want at most {}, which is {} standard deviations",
-                         name, what, sum.count, std::fabs(got - want), allowed, MostDeviations);
+      return fmt::format(
+          "output '{}': {} of {} draws is off by {}, expected at most {}, which is {} standard deviations", name, what,
+          sum.count, std::fabs(got - want), allowed, MostDeviations);
     };
     if (auto difference = check(sum.distance, 0, sum.variance, "the sum"))
       return difference;

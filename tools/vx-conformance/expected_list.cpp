@@ -78,7 +78,7 @@ ExpectedList::ExpectedList(const std::string &path) {
     else if (known && rest.empty() && readPassing(list, passing))
       isNew = targets.emplace(key, passing).second;
     else
-      throw fileError("{}:{}: expected 'NAME {} TARGET,TARGET' with ':COUNT' behind a target that is called at other "
+      throw fileError("{}:{}: expected 'NAME {} TARGET,TARGET' with ':COUNT' after a target that is called at other "
                       "sizes, or 'NAME MODE refused TARGET: MESSAGE', got '{}'",
                       path, number, fmt::join(ModeNames, "|"), line);
     if (!isNew)
@@ -154,7 +154,7 @@ void ExpectedList::setOrigin(const std::vector<std::string> &names, const std::v
 
 std::string ExpectedList::text() const {
   std::string text =
-      "# Cases that pass, in which mode and on which targets, behind ':' in how many calls at other sizes: made by "
+      "# Cases that pass, in which mode and on which targets, after ':' in how many calls at other sizes: made by "
       "vx-conformance --write-expected.\n";
   for (const auto &[place, origin] : origins)
     text += fmt::format("{} {} {} {}\n", RanMark, place.first, modeName(place.second), origin);

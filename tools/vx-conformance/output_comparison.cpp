@@ -76,7 +76,7 @@ static uint64_t sizeOf(const Tensor &tensor) { return elementCount(tensor.type, 
 static std::optional<std::string> tensorTypeDifference(const Tensor &got, const Tensor &want) {
   if (got.type == want.type && got.dims == want.dims)
     return std::nullopt;
-  return fmt::format("got {}, want {}", typeText(got.type, got.dims), typeText(want.type, want.dims));
+  return fmt::format("got {}, expected {}", typeText(got.type, got.dims), typeText(want.type, want.dims));
 }
 
 static std::optional<std::string> tensorDifference(const Tensor &got, const Tensor &want, const Tolerance &tolerance,
@@ -106,7 +106,7 @@ static std::optional<std::string> tensorDifference(const Tensor &got, const Tens
   }
   if (differing == 0)
     return std::nullopt;
-  return fmt::format("{} of {} elements differ, the first at [{}]: got {}, want {}", differing, count,
+  return fmt::format("{} of {} elements differ, the first at [{}]: got {}, expected {}", differing, count,
                      fmt::join(placeOf(first, want.dims), ","), elementText(got, first), elementText(want, first));
 }
 
@@ -114,12 +114,12 @@ template <typename Compare>
 static std::optional<std::string> valueDifference(const Value &got, const Value &want, Compare compare) {
   static constexpr std::string_view kinds[] = {"a tensor", "a sequence", "an optional", "an optional sequence"};
   if (got.kind != want.kind)
-    return fmt::format("got {}, want {}", kinds[got.kind], kinds[want.kind]);
+    return fmt::format("got {}, expected {}", kinds[got.kind], kinds[want.kind]);
   if (got.isNone != want.isNone)
-    return fmt::format("got {}, want {}", got.isNone ? "none" : kinds[VX_SEQUENCE],
+    return fmt::format("got {}, expected {}", got.isNone ? "none" : kinds[VX_SEQUENCE],
                        want.isNone ? "none" : kinds[VX_SEQUENCE]);
   if (got.tensors.size() != want.tensors.size())
-    return fmt::format("got {} elements, want {}", got.tensors.size(), want.tensors.size());
+    return fmt::format("got {} elements, expected {}", got.tensors.size(), want.tensors.size());
   for (size_t i = 0; i < want.tensors.size(); ++i)
     if (std::optional<std::string> difference = compare(got.tensors[i], want.tensors[i]))
       return want.kind == VX_TENSOR ? *difference : fmt::format("element {}: {}", i, *difference);
@@ -161,7 +161,8 @@ std::optional<std::string> dropoutDifference(const Value &got, const Value &want
       continue;
     const double kept = elementAsDouble(input, i) / (1 - ratio);
     if (!(std::fabs(element - kept) <= nearness))
-      return fmt::format("element [{}] is {}, want 0 or {}", fmt::join(placeOf(i, result.dims), ","), element, kept);
+      return fmt::format("element [{}] is {}, expected 0 or {}", fmt::join(placeOf(i, result.dims), ","), element,
+                         kept);
   }
   // Five standard deviations.
   if (std::fabs(dropped - count * ratio) > 5 * std::sqrt(count * ratio * (1 - ratio)))

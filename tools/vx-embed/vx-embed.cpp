@@ -134,12 +134,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("expected the command test or batch, got {}; see --help",
                      options.verb.empty() ? "none" : "'" + options.verb + "'");
   if (options.model.empty())
-    throw usageError("{} wants --model, a module or a folder; see --help", options.verb);
+    throw usageError("{} needs --model, a module or a folder; see --help", options.verb);
   const bool isTest = options.verb == "test";
   if (isTest && !options.text)
-    throw usageError("test wants --text");
+    throw usageError("test needs --text");
   if (!isTest && (options.file.empty() || options.output.empty()))
-    throw usageError("batch wants --file and --output, got no {}", options.file.empty() ? "--file" : "--output");
+    throw usageError("batch needs --file and --output, got no {}", options.file.empty() ? "--file" : "--output");
   for (auto [flag, isGiven, isOfTest] : {std::tuple("--text", options.text.has_value(), true),
                                          {"--print", options.print, true},
                                          {"--file", !options.file.empty(), false},
@@ -147,9 +147,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     if (isGiven && isOfTest != isTest)
       throw usageError("{} goes with {}", flag, isOfTest ? "test" : "batch");
   if (options.print && options.json)
-    throw usageError("--json has all numbers, want it without --print");
+    throw usageError("--json has all numbers, give it without --print");
   if (!options.embed.tokenize.prompt.empty() && !options.embed.tokenize.promptName.empty())
-    throw usageError("--prompt-text is given with --prompt, want one of them");
+    throw usageError("--prompt-text is given with --prompt; give one of them");
   if (!isTest)
     checkEmbeddingsName(options.output);
   options.embed.tokenize.truncate = !options.noTruncate;

@@ -82,14 +82,14 @@ static void printFunctions(const Json &module) {
       if (!symbol.value("instance", false))
         printSymbol(symbol);
     for (const Json &constraint : function["constraints"])
-      printOut("  wants   {}, for {}\n", constraint.value("wants", ""), constraint.value("node", ""));
+      printOut("  needs   {}, for {}\n", constraint.value("wants", ""), constraint.value("node", ""));
     for (const char *key : {"inputs", "outputs"})
       for (const Json &argument : function[key])
         printOut("  {:<7} {}: {}{}\n", std::string(key).substr(0, std::string(key).size() - 1),
                  argument.value("name", ""), typeText(argument), rangeText(argument) + rowsText(argument));
     if (function.contains("batch"))
-      printOut("  joined  calls by their rows of {}, number {}\n", join(function["batch"]["inputs"], ", "),
-               function["batch"].value("symbol", ""));
+      printOut("  batched calls may share a run, along the rows of {}; size '{}' is the batch size\n",
+               join(function["batch"]["inputs"], ", "), function["batch"].value("symbol", ""));
     for (const Json &alias : function["aliases"])
       printOut("  alias   {} may be the memory of {}\n", alias.value("output", ""), alias.value("input", ""));
   }

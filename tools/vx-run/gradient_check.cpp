@@ -54,13 +54,13 @@ GradientPair findGradient(const vx::Module &module, const std::string &function,
     if (candidate.name == kFunctionName)
       pair.gradient = &candidate;
   if (!pair.gradient)
-    throw fileError("--check-gradient wants a module with a function 'gradient', as vx-compile --grad=OUTPUT:NAME,... "
+    throw fileError("--check-gradient needs a module with a function 'gradient', as vx-compile --grad=OUTPUT:NAME,... "
                     "makes it; its functions are {}",
                     quoteNames(functionNames(module)));
   for (size_t i = 0; i < pair.gradient->output_count; ++i) {
     const vx_argument_info &result = pair.gradient->outputs[i];
     if (!std::string_view(result.name).starts_with(kResultPrefix) || !isFloatTensor(result))
-      throw fileError("--check-gradient wants results 'grad/NAME' of function 'gradient', which are floats, got '{}'",
+      throw fileError("--check-gradient needs results 'grad/NAME' of function 'gradient', which are floats, got '{}'",
                       argumentText(result));
   }
 
@@ -79,7 +79,7 @@ GradientPair findGradient(const vx::Module &module, const std::string &function,
       }
   }
   if (found.empty())
-    throw fileError("--check-gradient wants a function with the inputs of function 'gradient' and an output{} of "
+    throw fileError("--check-gradient needs a function with the inputs of function 'gradient' and an output{} of "
                     "floats; the functions are {}",
                     output.empty() ? "" : fmt::format(" '{}'", output), quoteNames(functionNames(module)));
   if (found.size() > 1)
@@ -103,7 +103,7 @@ static double epsilonOf(vx_element_type type) {
   case VX_BF16:
     return 0x1p-7;
   default:
-    throw fileError("--check-gradient wants elements of f64, f32, f16 or bf16, got {}", vx_element_type_name(type));
+    throw fileError("--check-gradient needs elements of f64, f32, f16 or bf16, got {}", vx_element_type_name(type));
   }
 }
 

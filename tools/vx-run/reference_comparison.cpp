@@ -211,7 +211,7 @@ static void lookInto(const ReferenceRequest &request, const ReferenceTrace &trac
     kernel.op = ComparedOp{op["op"], op["nodes"].get<std::vector<std::string>>(), std::move(difference)};
     return;
   }
-  kernel.noOp = fmt::format("compiled once more, each of its {} ops agrees behind those before it, the last one with "
+  kernel.noOp = fmt::format("compiled once more, each of its {} ops agrees after those before it, the last one with "
                             "all: the kernel's code is not what this compiler makes of it, or only as a whole wrong{}",
                             compiled, refused);
 }

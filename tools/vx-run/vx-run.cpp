@@ -128,7 +128,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--output", options.outputs, "NAME=@y.npy or NAME=@y.pb: write an output to a file")->group("Outputs");
   app.add_flag("--print", options.print, "Print the outputs' elements")->group("Outputs");
 
-  app.add_option("--report", options.report, "json or text: device wanted and taken, refusals, times")
+  app.add_option("--report", options.report, "json or text: device asked for and taken, refusals, times")
       ->check(oneOf({"json", "text"}))
       ->group("Report");
   app.add_flag("--profile", options.profile, "With --report: time every kernel")->group("Report");
@@ -201,7 +201,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (options.compare.empty() && (options.bisect || !options.model.empty()))
     throw usageError("--bisect and --model go with --compare");
   if ((hasReference || options.bisect) && !isModelFile(options.module) && options.model.empty())
-    throw usageError("{} wants the model: in the place of the module, or beside it with --model, got '{}' alone",
+    throw usageError("{} needs the model: in place of the module, or beside it with --model, got '{}' alone",
                      hasReference ? "--compare with 'reference'" : "--bisect", options.module);
   if (!hasReference && !options.bisect && !options.model.empty())
     throw usageError("--model goes with --bisect, or --compare of a device and 'reference'");

@@ -64,7 +64,7 @@ static std::string deviceText(const serve::ServedModel &model) {
   const auto report = nlohmann::json::parse(model.deviceReport());
   std::string text =
       fmt::format("{} {}", report["taken"]["device"].get<std::string>(), report["taken"].value("name", ""));
-  text += fmt::format("   (wanted {}; refused: ", report["wanted"].get<std::string>());
+  text += fmt::format("   (asked for {}; refused: ", report["wanted"].get<std::string>());
   const char *separator = "";
   for (const auto &refused : report["refused"]) {
     text +=

@@ -150,7 +150,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--init", model.init, "What is trained starts as in the file (file) or with random values (random)")
       ->group("Model");
   app.add_option("--clip-norm", model.clipNorm, "The greatest norm of all gradients together")->group("Model");
-  app.add_option("--clip-value", model.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
+  app.add_option("--clip-value", model.clipValue,
+                 "The greatest absolute value of a gradient, applied after --clip-norm")
       ->group("Model");
   app.add_option("--batch-norm", model.batchNorm, "train or frozen, as vx-compile takes it")->group("Model");
   app.add_option("--dropout", model.dropout, "train, the default, or frozen, as vx-compile takes it")->group("Model");
@@ -219,9 +220,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(0, INT64_MAX))
       ->group("Rate");
 
-  app.add_option(
-         "--checkpoint", options.checkpoint,
-         "DIR[,EPOCHS]: save a checkpoint every so many epochs, 1 by default, behind the last one and on Ctrl-C")
+  app.add_option("--checkpoint", options.checkpoint,
+                 "DIR[,EPOCHS]: save a checkpoint every so many epochs, 1 by default, after the last one and on Ctrl-C")
       ->group("Checkpoints");
   app.add_option("--resume", options.resume,
                  "F: go on from a checkpoint, the newest whole one where F is a folder, or begin with a file's weights")
@@ -427,16 +427,16 @@ static int trainModule(const char *name, const Options &options, train::Session 
   if (!written.empty())
     throw workError("{}{}", isInterrupted ? fmt::format("interrupted after step {}; ", step) : "", written);
   if (isInterrupted && !folder.empty())
-    throw workError("interrupted behind step {}; go on with --resume {}", step, folder);
+    throw workError("interrupted after step {}; go on with --resume {}", step, folder);
   if (isInterrupted && !options.save.empty())
-    throw workError("interrupted behind step {}; go on with --resume {}", step, options.save);
+    throw workError("interrupted after step {}; go on with --resume {}", step, options.save);
   if (const std::string &kept = options.exported.empty() ? options.savedModule : options.exported;
       isInterrupted && !kept.empty())
-    throw workError("interrupted behind step {}; '{}' has what was trained, but there is no --save and no --checkpoint "
+    throw workError("interrupted after step {}; '{}' has what was trained, but there is no --save and no --checkpoint "
                     "to go on from",
                     step, kept);
   if (isInterrupted)
-    throw workError("interrupted behind step {}; nothing is saved: there is no --save and no --checkpoint", step);
+    throw workError("interrupted after step {}; nothing is saved: there is no --save and no --checkpoint", step);
   if (options.stopOnNan && history.stopped.find("the loss is ") != std::string::npos)
     throw workError("{}", history.stopped);
   if (!history.stopped.empty())
@@ -516,7 +516,7 @@ static int run(const char *name, int argc, char **argv) {
     printText(session->summary());
   // Before training, which would be for nothing.
   if (!options.exported.empty() && !session->exports_onnx())
-    throw usageError("--export: '{}' has no ONNX model to export: want one that vx-compile --train has made of an ONNX "
+    throw usageError("--export: '{}' has no ONNX model to export: use one that vx-compile --train has made of an ONNX "
                      "file, without --export=none, or such a file",
                      options.module);
   if (options.data.empty() && options.exported.empty() && options.savedModule.empty())

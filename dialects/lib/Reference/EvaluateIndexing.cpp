@@ -87,7 +87,7 @@ static Result evaluateScatter(ScatterOp op, const HostTensor &input, const HostT
   llvm::append_range(wanted, windowSizes);
   if (updates.getShape() != llvm::ArrayRef<int64_t>(wanted))
     return callError(op,
-                     "wants updates of shape " + describeShape(wanted) + ", got " + describeShape(updates.getShape()));
+                     "needs updates of shape " + describeShape(wanted) + ", got " + describeShape(updates.getShape()));
   IndexSpace window(windowSizes);
   int64_t members = axes.size(), tuples = IndexSpace(indices.getShape().drop_back()).getCount();
   for (int64_t tuple = 0; tuple < tuples; ++tuple) {

@@ -31,10 +31,10 @@ public:
     if (!symbol)
       return callError(at, "symbol '" + name + "' is not declared");
     if (value < static_cast<int64_t>(symbol.getMin()) || value > static_cast<int64_t>(symbol.getMax()))
-      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", want " + llvm::Twine(symbol.getMin()) +
-                               " to " + llvm::Twine(symbol.getMax()));
+      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", expected " +
+                               llvm::Twine(symbol.getMin()) + " to " + llvm::Twine(symbol.getMax()));
     if (value % static_cast<int64_t>(symbol.getMultiple()) != 0)
-      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", want a multiple of " +
+      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", expected a multiple of " +
                                llvm::Twine(symbol.getMultiple()));
     return llvm::Error::success();
   }
@@ -316,7 +316,7 @@ private:
     if (!rhs)
       return callError(op, llvm::toString(rhs.takeError()));
     if (!holds(op.getKind(), *lhs, *rhs))
-      return callError(op, "wants " + op.getWant() + ", got " + llvm::Twine(*lhs) + " and " + llvm::Twine(*rhs));
+      return callError(op, "needs " + op.getWant() + ", got " + llvm::Twine(*lhs) + " and " + llvm::Twine(*rhs));
     return Values{};
   }
 
@@ -405,7 +405,7 @@ llvm::Error inputError(func::FuncOp function, unsigned index, const llvm::Twine 
 llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, const SymbolTableOfDims &table,
                        SymbolValues &symbols) {
   if (inputs.size() != function.getNumArguments())
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "function '" + function.getName() + "' wants " +
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "function '" + function.getName() + "' needs " +
                                                                        llvm::Twine(function.getNumArguments()) +
                                                                        " inputs, got " + llvm::Twine(inputs.size()));
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
@@ -419,7 +419,7 @@ llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, 
       continue;
     if (tensor->getRank() != tensorType.getRank() ||
         tensor->getElementType() != reference::getElementType(tensorType.getElementType()))
-      return inputError(function, index, "is " + tensor->describe() + ", want '" + text + "'");
+      return inputError(function, index, "is " + tensor->describe() + ", expected '" + text + "'");
     for (auto [d, dim] : llvm::enumerate(getDims(tensorType))) {
       if (!dim || !dim.asSymbol())
         continue;

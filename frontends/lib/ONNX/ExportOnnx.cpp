@@ -131,7 +131,7 @@ private:
   template <typename Message>
   Body only(const WireField &field, const Message &message, bool &wasMet) {
     if (std::exchange(wasMet, true))
-      throwNotExported("a field of the model is stored in pieces, want whole ones");
+      throwNotExported("a field of the model is stored in segments, expected whole fields");
     return visit(field.payload, message);
   }
 

@@ -249,7 +249,7 @@ std::optional<ExportSkeleton> GraphRecorder::makeSkeleton(StringRef name, int64_
                                                           const ExportOptions &options, std::string &error) {
   auto function = llvm::find_if(state->functions, [&](const auto &one) { return one->name == name; });
   if (opset < oldestExportOpset || opset > newestExportOpset) {
-    error = "want version " + std::to_string(oldestExportOpset) + " to " + std::to_string(newestExportOpset) +
+    error = "expected version " + std::to_string(oldestExportOpset) + " to " + std::to_string(newestExportOpset) +
             " of ONNX's ops, got " + std::to_string(opset);
     return std::nullopt;
   }

@@ -184,15 +184,15 @@ bool GraphRecorder::declareSymbol(StringRef name, int64_t min, int64_t max, int6
   if (!state->error.empty())
     return false;
   if (name.empty() || DimAttr::fromString(&state->context, name) != DimAttr::symbolNamed(&state->context, name))
-    return state->fail(&place, "wants a name of letters, digits and '_'");
+    return state->fail(&place, "needs a name of letters, digits and '_'");
   if (min < 0 || min > max || multiple < 1)
-    return state->fail(&place, "wants 0 <= least <= greatest and a multiple of 1 or more, got " + Twine(min) + ", " +
+    return state->fail(&place, "needs 0 <= least <= greatest and a multiple of 1 or more, got " + Twine(min) + ", " +
                                    Twine(max) + " and " + Twine(multiple));
   if (!state->ranges.try_emplace(name, State::Range{min, max, multiple}).second)
     return state->fail(&place, "is declared twice");
   for (auto symbol : state->module->getOps<SymbolOp>())
     if (symbol.getName() == name)
-      return state->fail(&place, "is declared behind a function that has it");
+      return state->fail(&place, "is declared after a function that has it");
   return true;
 }
 
@@ -202,16 +202,16 @@ std::optional<GraphRecorder::Value> GraphRecorder::addVariable(const RecordedVar
   if (!s.error.empty())
     return std::nullopt;
   if (variable.name.empty())
-    return s.fail(&place, "wants a name for a variable"), std::nullopt;
+    return s.fail(&place, "needs a name for a variable"), std::nullopt;
   if (s.module->lookupSymbol(variable.name))
-    return s.fail(&place, "variable '" + variable.name + "' is made twice: each layer wants a scope of its own"),
+    return s.fail(&place, "variable '" + variable.name + "' is made twice: each layer needs a scope of its own"),
            std::nullopt;
   std::optional<Value> result;
   s.attempt(place, [&] {
     SmallVector<int64_t> shape;
     for (auto [place, dim] : llvm::enumerate(variable.type.dims)) {
       if (dim.size < 0)
-        throwInvalid("variable '" + variable.name + "' wants sizes that are numbers, got " +
+        throwInvalid("variable '" + variable.name + "' needs sizes that are numbers, got " +
                      (dim.name.empty() ? "any" : dim.name) + " as dimension " + Twine(place));
       shape.push_back(dim.size);
     }
@@ -259,7 +259,7 @@ bool GraphRecorder::beginFunction(StringRef name, ArrayRef<Input> inputs, const 
   if (s.function)
     return s.fail(&place, "function '" + name + "' begins inside of function '" + s.function->name + "'");
   if (name.empty() || s.module->lookupSymbol(name))
-    return s.fail(&place, name.empty() ? Twine("wants a name for a function")
+    return s.fail(&place, name.empty() ? Twine("needs a name for a function")
                                        : "a function or variable '" + name + "' is there already");
   auto function = std::make_unique<RecordedFunction>();
   function->name = name.str();
@@ -309,7 +309,7 @@ bool GraphRecorder::endFunction(ArrayRef<std::string> names, ArrayRef<Value> res
   const RecordedPlace place = s.function->place;
   if (names.size() != results.size() || results.empty())
     return s.fail(&place, "function '" + s.function->name +
-                              "' wants a name for each of its outputs, at least one, got " + Twine(names.size()) +
+                              "' needs a name for each of its outputs, at least one, got " + Twine(names.size()) +
                               " names and " + Twine(results.size()) + " outputs");
   SmallVector<mlir::Value> values;
   llvm::StringSet<> known;
@@ -318,7 +318,7 @@ bool GraphRecorder::endFunction(ArrayRef<std::string> names, ArrayRef<Value> res
     if (!own)
       return false;
     if (name.empty() || !known.insert(name).second)
-      return s.fail(&place, "function '" + s.function->name + "' wants names for its outputs that differ, got '" +
+      return s.fail(&place, "function '" + s.function->name + "' needs names for its outputs that differ, got '" +
                                 name + "' twice");
     if (!s.attempt(place, [&] { values.push_back(s.importer->materialize(s.importer->lookup(*own))); }))
       return false;
@@ -444,7 +444,7 @@ std::optional<GraphRecorder::Value> GraphRecorder::addConstant(const RecordedTyp
   tensor->set_data_type(type.elementType);
   for (auto [axis, dim] : llvm::enumerate(type.dims)) {
     if (dim.size < 0)
-      return s.fail(&place, "a constant wants sizes that are numbers, got " + (dim.name.empty() ? "any" : dim.name) +
+      return s.fail(&place, "a constant needs sizes that are numbers, got " + (dim.name.empty() ? "any" : dim.name) +
                                 " as dimension " + Twine(axis)),
              std::nullopt;
     tensor->add_dims(dim.size);
@@ -481,7 +481,7 @@ std::optional<GraphRecorder::Value> GraphRecorder::addSizes(ArrayRef<RecordedDim
     }
     auto symbol = s.function->symbols.find(dim.name);
     if (symbol == s.function->symbols.end())
-      return s.fail(&place, "wants size '" + dim.name + "', but no input of function '" + s.function->name +
+      return s.fail(&place, "needs size '" + dim.name + "', but no input of function '" + s.function->name +
                                 "' has a dimension of this name"),
              std::nullopt;
     if (!flush(false))
@@ -513,8 +513,9 @@ bool GraphRecorder::store(Value variable, Value value, const RecordedPlace &plac
   if (!s.function)
     return s.fail(&place, "stores a variable outside of a function");
   if (s.frames.size() != 1)
-    return s.fail(&place,
-                  "stores a variable in the body of a loop or branch: give the value back, and store it behind");
+    return s.fail(
+        &place,
+        "stores a variable in the body of a loop or branch: return the value, and store it after the loop or branch");
   if (variable < 0 || static_cast<size_t>(variable) >= s.values.size() ||
       !s.values[static_cast<size_t>(variable)].variable)
     return s.fail(&place, "stores what is no variable");
@@ -525,7 +526,7 @@ bool GraphRecorder::store(Value variable, Value value, const RecordedPlace &plac
   return s.attempt(place, [&] {
     Type type = s.importer->lookup(*name).type;
     if (type != op.getType())
-      throwInvalid("variable '" + op.getSymName() + "' wants " + describe(op.getType()) + ", got " + describe(type));
+      throwInvalid("variable '" + op.getSymName() + "' needs " + describe(op.getType()) + ", got " + describe(type));
     s.function->stored[op] = *name;
   });
 }
@@ -604,7 +605,7 @@ std::optional<RecordedBody> GraphRecorder::endBody(ArrayRef<Value> results) {
   State::Frame &frame = *s.frames.back();
   const RecordedPlace place = frame.place;
   if (results.size() < frame.carried.size())
-    return s.fail(&place, "wants " + Twine(frame.carried.size()) + " values of its body to carry on, got " +
+    return s.fail(&place, "needs " + Twine(frame.carried.size()) + " values of its body to carry on, got " +
                               Twine(results.size())),
            std::nullopt;
   std::vector<std::string> names;
@@ -620,7 +621,7 @@ std::optional<RecordedBody> GraphRecorder::endBody(ArrayRef<Value> results) {
     const bool isKept = s.attempt(place, [&] {
       Type type = s.importer->lookup(*name).type;
       if (type != frame.carried[index])
-        throwInvalid("carried value " + Twine(index) + " keeps its type: want " + describe(frame.carried[index]) +
+        throwInvalid("carried value " + Twine(index) + " keeps its type: expected " + describe(frame.carried[index]) +
                      ", got " + describe(type));
     });
     if (!isKept)

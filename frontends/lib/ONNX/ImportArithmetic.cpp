@@ -494,7 +494,7 @@ static bool dropsAtRunTime(NodeImporter &n) {
 static Value getDropoutKey(NodeImporter &n) {
   if (!n.hasAttribute("seed"))
     throwUnsupported(Advice::ExportForInference,
-                     "dropout in training draws random numbers: want an attribute 'seed', or a model that is "
+                     "dropout in training draws random numbers: it needs an attribute 'seed', or a model that is "
                      "trained (--train)");
   return n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, n.builder.getI64Type()), n.getInt("seed")));
 }

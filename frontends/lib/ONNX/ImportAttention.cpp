@@ -27,7 +27,7 @@ static Heads readHeads(NodeImporter &n, unsigned input, StringRef attribute) {
   int64_t count = n.getInt(attribute, 0);
   if (dims.size() == 4) {
     if (hasCount && !mayBeEqual(dims[1], n.dim(count)))
-      throwInvalid("expects '" + attribute + "' to be the heads of input " + Twine(input) + ": want " + dims[1].str() +
+      throwInvalid("expects '" + attribute + "' to be the heads of input " + Twine(input) + ": " + dims[1].str() +
                    ", got " + Twine(count));
     if (hasCount)
       n.require(ConstraintKind::equal, dims[1], n.dim(count));
@@ -394,8 +394,8 @@ static Value modify(NodeImporter &n, StringRef attribute, Value value) {
   for (size_t d = 0; fits && d < got.size(); ++d)
     fits = mayBeEqual(got[d], want[d]);
   if (!fits)
-    throwInvalid("expects '" + attribute + "' to keep the type of its input: want " + describe(value.getType()) +
-                 ", got " + describe(result.getType()));
+    throwInvalid("expects '" + attribute + "' to keep the type of its input: " + describe(value.getType()) + ", got " +
+                 describe(result.getType()));
   for (auto [have, wanted] : llvm::zip(got, want))
     n.require(ConstraintKind::equal, have, wanted);
   return result;

@@ -60,11 +60,11 @@ static bool widen(NodeImporter &n, Carried &carried, Type yielded,
   }
   auto have = dyn_cast<RankedTensorType>(carried.type), want = dyn_cast<RankedTensorType>(yielded);
   if (!have || !want || have.getElementType() != want.getElementType())
-    throwInvalid("expects carried value '" + carried.name + "' to keep its type: want " + describe(carried.type) +
-                 ", got " + describe(yielded));
+    throwInvalid("expects carried value '" + carried.name + "' to keep its type: " + describe(carried.type) + ", got " +
+                 describe(yielded));
   if (have.getRank() != want.getRank())
-    throwUnsupported(Advice::FixSizes, "expects carried value '" + carried.name + "' to keep its rank: want " +
-                                           describe(have) + ", got " + describe(want));
+    throwUnsupported(Advice::FixSizes, "expects carried value '" + carried.name +
+                                           "' to keep its rank: " + describe(have) + ", got " + describe(want));
   bool changed = false;
   for (int64_t i = 0; i < have.getRank(); ++i)
     if (!carried.changes[i] && getDim(have, i) != getDim(want, i)) {
@@ -459,8 +459,7 @@ private:
     for (int64_t d = 0; fits && d < want.getRank(); ++d)
       fits = mayBeEqual(getDim(have, d), getDim(want, d));
     if (!fits)
-      throwInvalid("expects states that keep their types: want " + describe(want) + ", got " +
-                   describe(state.getType()));
+      throwInvalid("expects states that keep their types: " + describe(want) + ", got " + describe(state.getType()));
     for (int64_t d = 0; d < want.getRank(); ++d)
       n.require(ConstraintKind::equal, getDim(have, d), getDim(want, d));
     return n.reshape(state, vx::getDims(want));

@@ -67,9 +67,9 @@ private:
                            describe(n.getTensorType(queryLengths)));
     for (unsigned index : {pastKey, pastValue})
       if (n.hasInput(index) && n.getElementType(index) != n.getElementType(query))
-        throwUnsupported(Advice::ReplaceOp, "expects a cache of the query's elements: want " +
-                                                describe(n.getElementType(query)) + ", got " +
-                                                describe(n.getTensorType(index)));
+        throwUnsupported(Advice::ReplaceOp,
+                         "expects a cache of the query's elements: " + describe(n.getElementType(query)) + ", got " +
+                             describe(n.getTensorType(index)));
     auto together = [&](unsigned first, unsigned second, const Twine &names) {
       if (n.hasInput(first) != n.hasInput(second))
         throwInvalid("expects " + names + " together, got only input " + Twine(n.hasInput(first) ? first : second));

@@ -130,7 +130,7 @@ static void importTensorScatter(NodeImporter &n) {
   if (mode != "linear" && mode != "circular")
     throwInvalid("expects 'mode' to be linear or circular, got '" + mode + "'");
   if (axis == 0)
-    throwInvalid("expects 'axis' behind that of the batch, got " + Twine(n.getInt("axis", -2)));
+    throwInvalid("expects 'axis' after that of the batch, got " + Twine(n.getInt("axis", -2)));
   bool isAlike = static_cast<int64_t>(updateDims.size()) == rank && elementOf(cache) == elementOf(update);
   for (int64_t d = 0; isAlike && d < rank; ++d)
     isAlike = d == axis || mayBeEqual(dims[d], updateDims[d]);

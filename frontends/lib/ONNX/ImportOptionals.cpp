@@ -67,7 +67,7 @@ static void importOptional(NodeImporter &n) {
     };
     Type want = n.model.importType(type->tp(), n.proto.output(0));
     if (elementType(want) != elementType(entry.type))
-      throwInvalid("expects input 0 of the type that 'type' states: want " + describe(want) + ", got " +
+      throwInvalid("expects input 0 of the type that 'type' states: " + describe(want) + ", got " +
                    describe(entry.type));
   }
   n.setEntry(0, std::move(entry));

@@ -191,7 +191,7 @@ static void importGatherBlockQuantized(NodeImporter &n) {
   Type f32 = n.builder.getF32Type();
   Value zero = n.hasInput(zeroPoints) ? n.getTensor(zeroPoints) : Value();
   if (zero && elementOf(zero) != element)
-    throwInvalid("expects zero points of the elements' type: want " + describe(element) + ", got " +
+    throwInvalid("expects zero points of the elements' type: " + describe(element) + ", got " +
                  describe(zero.getType()));
   if (zero) {
     if (isPacked && bits < 8)

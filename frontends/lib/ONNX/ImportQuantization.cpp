@@ -143,8 +143,7 @@ static Type getQuantizedType(NodeImporter &n) {
     return stated ? stated : Type(IntegerType::get(n.context, 8, IntegerType::Unsigned));
   Type type = elementOf(n.getTensor(2));
   if (stated && stated != type)
-    throwInvalid("expects 'output_dtype' to be the zero point's type: want " + describe(type) + ", got " +
-                 describe(stated));
+    throwInvalid("expects 'output_dtype' to be the zero point's type: " + describe(type) + ", got " + describe(stated));
   return type;
 }
 
@@ -259,7 +258,7 @@ static Value getZeroPoint(NodeImporter &n, unsigned index, unsigned zeroIndex,
     return {};
   Value factor = n.getTensor(index), zero = n.getTensor(zeroIndex);
   if (elementOf(zero) != elementOf(factor))
-    throwInvalid("expects a zero point of the elements' type: want " + describe(elementOf(factor)) + ", got " +
+    throwInvalid("expects a zero point of the elements' type: " + describe(elementOf(factor)) + ", got " +
                  describe(zero.getType()));
   return align(zero, factor);
 }

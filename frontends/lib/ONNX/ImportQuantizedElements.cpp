@@ -28,7 +28,7 @@ static Value getSingleZero(NodeImporter &n, unsigned index, Type elements) {
   if (!n.hasInput(index))
     return {};
   if (n.getElementType(index) != elements)
-    throwInvalid("expects a zero point of the elements' type: want " + describe(elements) + ", got " +
+    throwInvalid("expects a zero point of the elements' type: " + describe(elements) + ", got " +
                  describe(n.getTensorType(index)));
   return getSingle(n, index, "zero point");
 }
@@ -146,7 +146,7 @@ static Bytes takeFactor(NodeImporter &n, unsigned index, bool isLeft) {
   if (isLeft)
     (void)getSingleZero(n, index + 2, elementOf(elements)); // one for all
   else if (n.getElementType(index + 2) != elementOf(elements))
-    throwInvalid("expects a zero point of the elements' type: want " + describe(elementOf(elements)) + ", got " +
+    throwInvalid("expects a zero point of the elements' type: " + describe(elementOf(elements)) + ", got " +
                  describe(n.getTensorType(index + 2)));
   Value zero = alignWithMatrix(n, n.getTensor(index + 2), elements, isLeft, "a zero point");
   std::optional<SmallVector<int64_t>> known = n.getConstantIntegers(index + 2);

@@ -14,11 +14,11 @@ static void importAs(NodeImporter &n) {
     want.push_back(text == "?" ? own : DimAttr::fromString(n.context, text));
   }
   if (have.size() != want.size())
-    throwInvalid("wants a tensor of " + Twine(want.size()) + " dimensions, got " + describe(value.getType()));
+    throwInvalid("needs a tensor of " + Twine(want.size()) + " dimensions, got " + describe(value.getType()));
   for (auto [place, sizes] : llvm::enumerate(llvm::zip(have, want))) {
     auto [own, wanted] = sizes;
     if (!mayBeEqual(own, wanted))
-      throwInvalid("wants dimension " + Twine(place) + " to be " + wanted.str() + ", got " + describe(value.getType()));
+      throwInvalid("needs dimension " + Twine(place) + " to be " + wanted.str() + ", got " + describe(value.getType()));
     if (own != wanted)
       n.require(ConstraintKind::equal, own, wanted);
   }
@@ -47,7 +47,7 @@ static void importPick(NodeImporter &n) {
   Dims dims = vx::getDims(typeOf(rows)), own = vx::getDims(typeOf(indices));
   const int64_t axis = static_cast<int64_t>(dims.size()) - 1;
   if (axis < 0 || n.getInt("axis") != axis || own.size() + 1 != dims.size() || !elementOf(indices).isInteger(64))
-    throwInvalid("wants an index of i64 for each row, got " + describe(indices.getType()) + " for " +
+    throwInvalid("needs an index of i64 for each row, got " + describe(indices.getType()) + " for " +
                  describe(rows.getType()));
   for (auto [have, want] : llvm::zip(own, dims))
     if (have != want)

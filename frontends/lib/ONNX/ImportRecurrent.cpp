@@ -391,7 +391,7 @@ private:
         n.requireShape(parameter, {directions, rows});
     }
     if (n.getElementType(getScale(input) + 1) != n.getElementType(input))
-      throwInvalid("expects a zero point of the elements' type: want " + describe(n.getElementType(input)) + ", got " +
+      throwInvalid("expects a zero point of the elements' type: " + describe(n.getElementType(input)) + ", got " +
                    describe(n.getTensorType(getScale(input) + 1)));
   }
 

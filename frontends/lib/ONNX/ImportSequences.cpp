@@ -55,7 +55,7 @@ static void importSequenceInsert(NodeImporter &n) {
   SequenceType type = getSequenceType(n, 0);
   Value value = n.getTensor(1), sequence = n.getInput(0);
   if (type.getElementType().getElementType() != elementOf(value))
-    throwInvalid("expects tensors of the sequence's element type: want " + describe(type.getElementType()) + ", got " +
+    throwInvalid("expects tensors of the sequence's element type: " + describe(type.getElementType()) + ", got " +
                  describe(value.getType()));
   TensorType elementType = typeOf(value);
   if (n.getEntry(0).isEmptySequence) {
@@ -210,7 +210,7 @@ static void importSplitToSequence(NodeImporter &n) {
       for (DimAttr part : sizes)
         sum = addDims(sum, part);
       if (sizes.empty() || !mayBeEqual(sum, size))
-        throwInvalid("expects parts that make up dimension " + Twine(split.axis) + ": want " + size.str() + ", got " +
+        throwInvalid("expects parts that make up dimension " + Twine(split.axis) + ": " + size.str() + ", got " +
                      sum.str());
       n.require(ConstraintKind::equal, sum, size);
       return n.setOutput(0, splitIntoParts(n, split, sizes));

@@ -294,7 +294,7 @@ static void importSplit(NodeImporter &n) {
   } else {
     int64_t parts = n.version >= 18 ? n.getInt("num_outputs", count) : count;
     if (parts != count || count < 1)
-      throwInvalid("expects 'num_outputs' to count the outputs: want " + Twine(count) + ", got " + Twine(parts));
+      throwInvalid("expects 'num_outputs' to count the outputs: " + Twine(count) + ", got " + Twine(parts));
     // All parts have the same size but the last, which may be smaller.
     DimAttr part = ceilDivDims(size, n.dim(count)), rest = size;
     for (int64_t i = 0; i < count; ++i) {
@@ -312,7 +312,7 @@ static void importSplit(NodeImporter &n) {
   for (DimAttr part : sizes)
     sum = addDims(sum, part);
   if (!mayBeEqual(sum, size))
-    throwInvalid("expects parts that make up dimension " + Twine(axis) + ": want " + size.str() + ", got " + sum.str());
+    throwInvalid("expects parts that make up dimension " + Twine(axis) + ": " + size.str() + ", got " + sum.str());
   n.require(ConstraintKind::equal, sum, size);
   Dims starts(dims.size(), n.dim(0));
   SmallVector<int64_t> strides(dims.size(), 1);

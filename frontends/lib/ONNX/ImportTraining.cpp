@@ -169,7 +169,7 @@ static void importGradient(NodeImporter &n) {
     const Entry &named = n.model.lookup(name);
     Entry entry = n.getEntry(index);
     if (elementTypeOf(entry.type) != elementTypeOf(named.type))
-      throwInvalid("expects input " + Twine(index) + " to hold what '" + name + "' does: want " + describe(named.type) +
+      throwInvalid("expects input " + Twine(index) + " to hold what '" + name + "' does: " + describe(named.type) +
                    ", got " + describe(entry.type));
     if (index < xs.size()) {
       if (!isa<RankedTensorType>(entry.type) || !isDifferentiable(entry.type))

@@ -44,8 +44,9 @@ OpLookup ModelImporter::findNodeOp(const NodeProto &node, StringRef label) {
   if (opset == scope->opsets->end())
     throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
   if (!isKnownDomain(domain) || (domain == builderDomain && !recording))
-    throwUnsupported(Advice::ReplaceOp, "domain '" + domain + "' is not known, want 'ai.onnx', '" + mlDomain + "', '" +
-                                            trainingDomain + "', '" + microsoftDomain + "' or a function of the model");
+    throwUnsupported(Advice::ReplaceOp, "domain '" + domain + "' is not known, expected 'ai.onnx', '" + mlDomain +
+                                            "', '" + trainingDomain + "', '" + microsoftDomain +
+                                            "' or a function of the model");
   const int64_t version = opset->second;
   OpLookup op = findOp(domain, node.op_type(), version);
   const OpSignature *signature = findSignature(domain, node.op_type(), version);
@@ -56,7 +57,7 @@ OpLookup ModelImporter::findNodeOp(const NodeProto &node, StringRef label) {
   }
   if (!op.function && op.isKnown)
     throwUnsupported(Advice::ConvertVersion,
-                     "version " + Twine(version) + " of the op is not imported, want " + Twine(op.first) + " to " +
+                     "version " + Twine(version) + " of the op is not imported, expected " + Twine(op.first) + " to " +
                          Twine(op.last),
                      version < op.first ? op.first : op.last);
   if (!op.function)
@@ -150,7 +151,7 @@ void ModelImporter::checkDeclared(const Twine &what, StringRef name, const TypeP
     if (entry.sixBits && stated == entry.sixBits)
       return;
     if (stated != TensorProto::UNDEFINED && getElementType(context, stated, what) != elementType)
-      refuse("element type", ": want " + describe(getElementType(context, stated, what)), type);
+      refuse("element type", ": " + describe(getElementType(context, stated, what)), type);
   };
   switch (declared.value_case()) {
   case TypeProto::kTensorType: {
@@ -172,7 +173,7 @@ void ModelImporter::checkDeclared(const Twine &what, StringRef name, const TypeP
       return;
     const std::string want = "'" + describeDeclared(stated, tensor.getElementType()) + "'";
     if (isBinding || options.strict)
-      refuse("shape", ": want " + want, type);
+      refuse("shape", ": " + want, type);
     addNote(ImportNote::Kind::Warning, what.str().substr(0, what.str().find('\'')) + " of another shape",
             what + ": the graph states the shape " + want + ", but it is " + describe(type) + ", which is taken", name);
     return;

@@ -322,7 +322,7 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
     const TypeProto::Tensor &tensor = type.tensor_type();
     Type elementType = getElementType(context, tensor.elem_type(), "'" + name + "'");
     if (!tensor.has_shape())
-      throwUnsupported(Advice::StateShape, "'" + name + "' has no shape, want a known number of dimensions");
+      throwUnsupported(Advice::StateShape, "'" + name + "' has no shape, expected a known number of dimensions");
     if (tensor.shape().dim_size() > maxRank)
       throwUnsupported(Advice::SplitModel, "'" + name + "': expects at most " + Twine(maxRank) + " dimensions, got " +
                                                Twine(tensor.shape().dim_size()));
@@ -353,9 +353,9 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
     }
     return OptionalType::get(context, importType(type.optional_type().elem_type(), name));
   case TypeProto::kMapType:
-    throwUnsupported(Advice::GiveTensors, "'" + name + "' is a map, want a tensor or a sequence");
+    throwUnsupported(Advice::GiveTensors, "'" + name + "' is a map, expected a tensor or a sequence");
   case TypeProto::kSparseTensorType:
-    throwUnsupported(Advice::StoreDense, "'" + name + "' is a sparse tensor, want a tensor or a sequence");
+    throwUnsupported(Advice::StoreDense, "'" + name + "' is a sparse tensor, expected a tensor or a sequence");
   default:
     throwInvalid("'" + name + "' has no type");
   }
@@ -519,7 +519,7 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
   }
   for (const SparseTensorProto &tensor : graph.sparse_initializer()) {
     addIssue({ImportIssue::Kind::Unsupported,
-              "tensor '" + tensor.values().name() + "' is sparse, want dense initializers", Advice::StoreDense});
+              "tensor '" + tensor.values().name() + "' is sparse, expected dense initializers", Advice::StoreDense});
     scope->entries.insert_or_assign(tensor.values().name(), Entry{Type(), builder.getUnknownLoc()});
   }
   for (const ValueInfoProto &info : graph.value_info())

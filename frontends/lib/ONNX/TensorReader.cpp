@@ -82,12 +82,12 @@ Type getElementType(MLIRContext *context, int32_t dataType, const Twine &what) {
   case TensorProto::COMPLEX64:
   case TensorProto::COMPLEX128:
     throwUnsupported(Advice::SplitComplex,
-                     what + " has " + getDataTypeName(dataType) + " elements, want numbers, bools or strings");
+                     what + " has " + getDataTypeName(dataType) + " elements, expected numbers, bools or strings");
   case TensorProto::FLOAT6E2M3:
   case TensorProto::FLOAT6E3M2:
     refuseSixBits(dataType, what);
   default:
-    throwInvalid(what + " has an unknown element type: want 1 to " + Twine(newestDataType) + ", got " +
+    throwInvalid(what + " has an unknown element type: expected 1 to " + Twine(newestDataType) + ", got " +
                  Twine(dataType));
   }
 }
@@ -308,7 +308,7 @@ RankedTensorType TensorReader::readType(const TensorProto &tensor, StringRef nam
 
 RankedTensorType TensorReader::readShape(const TensorProto &tensor, StringRef name, Type elementType) {
   if (tensor.has_segment())
-    throwUnsupported(Advice::StoreDense, "tensor '" + name + "' is stored in segments, want whole tensors");
+    throwUnsupported(Advice::StoreDense, "tensor '" + name + "' is stored in segments, expected whole tensors");
   if (tensor.dims_size() > maxRank)
     throwUnsupported(Advice::SplitModel, "tensor '" + name + "': expects at most " + Twine(maxRank) +
                                              " dimensions, got " + Twine(tensor.dims_size()));

@@ -58,7 +58,7 @@ void TrainedPlaces::add(VariableOp variable) {
       if (value.name != name)
         throwNotExported("'" + name + "' is trained, but its tensor in the model is that of '" + value.name + "' too");
       if (value.elements.getElementType() != type.getElementType())
-        throwNotExported("'" + name + "' is trained in another element type than the model's: want " +
+        throwNotExported("'" + name + "' is trained in another element type than the model's: expected " +
                          describeType(value.elements.getElementType()) + ", got " +
                          describeType(type.getElementType()));
     }

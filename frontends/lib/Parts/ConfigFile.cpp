@@ -47,7 +47,7 @@ llvm::Expected<llvm::json::Value> parseFile(const std::string &path) {
   llvm::StringRef json(*text);
   json.consume_front("\xef\xbb\xbf");
   if (isTooDeep(json))
-    return makeConfigError(path + ": want values in at most " + llvm::Twine(kDeepest) + " others, got more");
+    return makeConfigError(path + ": expected values in at most " + llvm::Twine(kDeepest) + " others, got more");
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return makeConfigError(path + ": no JSON: " + llvm::toString(value.takeError()));
@@ -77,7 +77,7 @@ llvm::Expected<std::string> readWholeFile(const std::string &path) {
   if (!buffer)
     return makeConfigError(path + ": cannot be read: " + buffer.getError().message());
   if ((*buffer)->getBufferSize() > kLargestFile)
-    return makeConfigError(path + ": want at most " + llvm::Twine(kLargestFile) + " bytes, got " +
+    return makeConfigError(path + ": expected at most " + llvm::Twine(kLargestFile) + " bytes, got " +
                            llvm::Twine((*buffer)->getBufferSize()));
   return (*buffer)->getBuffer().str();
 }
@@ -95,7 +95,7 @@ llvm::Expected<llvm::json::Array> readJsonArray(const std::string &path) {
     return value.takeError();
   if (llvm::json::Array *array = value->getAsArray())
     return std::move(*array);
-  return makeConfigError(path + ": want a list, got " + showJson(*value));
+  return makeConfigError(path + ": expected a list, got " + showJson(*value));
 }
 
 llvm::Expected<ConfigFile> ConfigFile::read(const std::string &path) {
@@ -106,7 +106,7 @@ llvm::Expected<ConfigFile> ConfigFile::read(const std::string &path) {
     return value.takeError();
   if (llvm::json::Object *object = value->getAsObject())
     return ConfigFile(path, std::move(*object));
-  return makeConfigError(path + ": want an object, got " + showJson(*value));
+  return makeConfigError(path + ": expected an object, got " + showJson(*value));
 }
 
 const llvm::json::Value *ConfigFile::lookup(llvm::StringRef key) const {
@@ -121,7 +121,7 @@ void ConfigFile::fail(const llvm::Twine &message) {
 }
 
 void ConfigFile::fail(llvm::StringRef key, const llvm::Twine &want, const llvm::json::Value &got) {
-  fail("'" + key + "': want " + want + ", got " + showJson(got));
+  fail("'" + key + "': expected " + want + ", got " + showJson(got));
 }
 
 llvm::Error ConfigFile::takeError() {

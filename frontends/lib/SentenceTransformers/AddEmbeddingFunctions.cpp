@@ -56,7 +56,7 @@ private:
 
   bool checkInputs(Model &model) {
     static constexpr llvm::StringLiteral wanted =
-        "want inputs input_ids, attention_mask and, where it has them, token_type_ids, got ";
+        "expected inputs input_ids, attention_mask and, where it has them, token_type_ids, got ";
     std::string names;
     bool hasIds = false, hasMask = false, isKnown = true;
     for (unsigned i = 0; i < model.function.getNumArguments(); ++i) {
@@ -77,7 +77,7 @@ private:
       bool isFree = dims.size() == 2 && !dims[0].asConstant() && !dims[1].asConstant() && dims[0] != dims[1];
       if (!isFree || !(type.getElementType().isInteger(64) || type.getElementType().isInteger(32)) || type != types[0])
         return fail("input '" + getArgumentName(model.function, i) +
-                    "': want i64 or i32 with two free sizes, batch and sequence, the same for each input, got " +
+                    "': expected i64 or i32 with two free sizes, batch and sequence, the same for each input, got " +
                     describeTensor(types[i])),
                false;
     }
@@ -107,7 +107,8 @@ private:
       }
     }
     if (!found || count != 1)
-      return fail("want one output of batch, sequence and vector, or one named last_hidden_state or token_embeddings, "
+      return fail("expected one output of batch, sequence and vector, or one named last_hidden_state or "
+                  "token_embeddings, "
                   "got " +
                   (outputs.empty() ? "none" : outputs)),
              false;
@@ -117,12 +118,12 @@ private:
     SmallVector<DimAttr> dims = getDims(type),
                          inputs = getDims(cast<RankedTensorType>(model.function.getArgumentTypes()[0]));
     if (dims[0] != inputs[0] || dims[1] != inputs[1] || !dims[2].asConstant())
-      return fail("output '" + (name ? name.getValue() : "") + "': want [" + inputs[0].str() + "," + inputs[1].str() +
-                  ",N], got " + describeTensor(type)),
+      return fail("output '" + (name ? name.getValue() : "") + "': expected [" + inputs[0].str() + "," +
+                  inputs[1].str() + ",N], got " + describeTensor(type)),
              false;
     model.width = dims[2].asConstant();
     if (folder.wordDimension && *folder.wordDimension != *model.width) {
-      error = folder.wordDimensionSource + ": want " + std::to_string(*model.width) + ", as output '" +
+      error = folder.wordDimensionSource + ": expected " + std::to_string(*model.width) + ", as output '" +
               (name ? name.getValue().str() : "") + "' of " + folder.modelPath + " has, got " +
               std::to_string(*folder.wordDimension);
       return false;
@@ -255,8 +256,8 @@ std::optional<int64_t> addEmbeddingFunctions(ModuleOp module, const EmbeddingFol
     if (!step.dense)
       continue;
     if (step.dense->inputs != width) {
-      error = step.dense->inFeatures + ": want " + std::to_string(width) + ", the size of the vectors of " + source +
-              ", got " + std::to_string(step.dense->inputs);
+      error = step.dense->inFeatures + ": expected " + std::to_string(width) + ", the size of the vectors of " +
+              source + ", got " + std::to_string(step.dense->inputs);
       return std::nullopt;
     }
     width = step.dense->outputs;

@@ -16,7 +16,7 @@ static llvm::Error readTensor(const SafeTensorsFile &file, llvm::StringRef name,
   auto describe = [](llvm::ArrayRef<int64_t> sizes) {
     return llvm::join(llvm::map_range(sizes, [](int64_t size) { return std::to_string(size); }), ",");
   };
-  std::string context = layer.path + ": tensor '" + name.str() + "': want f32, f16 or bf16 [" + describe(dims) +
+  std::string context = layer.path + ": tensor '" + name.str() + "': expected f32, f16 or bf16 [" + describe(dims) +
                         "], as " + layer.outFeatures + " and 'in_features' say, got ";
   if (found == file.tensors.end())
     return makeConfigError(context + "none");

@@ -78,14 +78,14 @@ private:
     for (auto [number, value] : llvm::enumerate(*modules)) {
       std::string name = path + ": module " + std::to_string(number);
       if (!value.getAsObject())
-        return makeConfigError(name + ": want an object, got " + showJson(value));
+        return makeConfigError(name + ": expected an object, got " + showJson(value));
       ConfigFile module(name, std::move(*value.getAsObject()));
       std::string type = module.getString("type").value_or("");
       std::string place = module.getString("path").value_or("");
       if (llvm::Error error = module.takeError())
         return error;
       if (llvm::StringRef(place).contains("..") || llvm::sys::path::is_absolute(place))
-        return makeConfigError(name + ": 'path': want a folder in the model's, got '" + place + "'");
+        return makeConfigError(name + ": 'path': expected a folder in the model's, got '" + place + "'");
       // The meaning of a class in the folder is known from its code only.
       llvm::StringRef kind =
           llvm::StringRef(type).starts_with("sentence_transformers.") ? llvm::StringRef(type).rsplit('.').second : "";
@@ -105,11 +105,11 @@ private:
         folder.steps.push_back({});
       } else {
         const char *want = number == 0 ? "Transformer" : number == 1 ? "Pooling" : "Dense or Normalize";
-        return makeConfigError(name + ": 'type': want " + want + " of sentence_transformers, got '" + type + "'");
+        return makeConfigError(name + ": 'type': expected " + want + " of sentence_transformers, got '" + type + "'");
       }
     }
     if (!hasTransformer || folder.pooling.empty())
-      return makeConfigError(path + ": want a Transformer and a Pooling, got " + std::to_string(modules->size()) +
+      return makeConfigError(path + ": expected a Transformer and a Pooling, got " + std::to_string(modules->size()) +
                              " modules");
     // Of several in a row the first one is enough.
     while (!folder.steps.empty() && !folder.steps.back().dense) {
@@ -125,7 +125,7 @@ private:
     if (!config)
       return config.takeError();
     if (!config->exists())
-      return makeConfigError(path + ": want the pooling's configuration, got no such file");
+      return makeConfigError(path + ": expected the pooling's configuration, got no such file");
     static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> modes[] = {
         {"cls", "pooling_mode_cls_token"},         {"mean", "pooling_mode_mean_tokens"},
         {"last", "pooling_mode_lasttoken"},        {"", "pooling_mode_max_tokens"},
@@ -138,8 +138,9 @@ private:
         folder.pooling = pooling.str();
         ++count;
       }
-    static constexpr llvm::StringLiteral want = "want one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and "
-                                                "'pooling_mode_lasttoken' to be true, got ";
+    static constexpr llvm::StringLiteral want =
+        "expected one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and "
+        "'pooling_mode_lasttoken' to be true, got ";
     if (count == 0 && config->has("pooling_mode")) {
       std::string mode = config->getString("pooling_mode").value_or("");
       folder.pooling = mode == "lasttoken" ? "last" : mode;
@@ -161,7 +162,7 @@ private:
     if (!config)
       return config.takeError();
     if (!config->exists())
-      return makeConfigError(path + ": want the layer's configuration, got no such file");
+      return makeConfigError(path + ": expected the layer's configuration, got no such file");
     DenseLayer layer;
     const std::optional<int64_t> inputs = config->getCount("in_features"), outputs = config->getCount("out_features");
     const bool hasBias = config->getBool("bias").value_or(true);
@@ -176,13 +177,13 @@ private:
     const auto *found =
         llvm::find_if(known, [&](auto &entry) { return llvm::StringRef(function).rsplit('.').second == entry.first; });
     if (found == std::end(known))
-      config->fail("'activation_function': want Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got '" + function +
-                   "'");
+      config->fail("'activation_function': expected Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got '" +
+                   function + "'");
     else
       layer.activation = found->second;
     for (auto [key, value] : {std::pair("in_features", inputs), {"out_features", outputs}})
       if (!value || *value < 1 || *value > (1 << 20))
-        config->fail("'" + llvm::Twine(key) + "': want a number from 1 to 1048576, got " +
+        config->fail("'" + llvm::Twine(key) + "': expected a number from 1 to 1048576, got " +
                      (value ? std::to_string(*value) : "none"));
     for (llvm::StringRef key : {"module_input_name", "module_output_name"})
       if (config->getString(key).value_or("sentence_embedding") != "sentence_embedding")
@@ -196,7 +197,7 @@ private:
     layer.outFeatures = path + ": 'out_features'";
     if (!isFile(layer.path))
       return makeConfigError(
-          layer.path + ": want the layer's weights, got " +
+          layer.path + ": expected the layer's weights, got " +
           (isFile(joinPath(place, "pytorch_model.bin")) ? "pytorch_model.bin, which is not read" : "no such file"));
     folder.files.push_back(layer.path);
     llvm::Expected<std::string> bytes = readWholeFile(layer.path);
@@ -224,7 +225,7 @@ private:
       const bool hasUsual = llvm::is_contained(names, "model.onnx");
       llvm::sort(names);
       if (!hasUsual && names.size() > 1)
-        return makeConfigError(place + ": want one .onnx file or a model.onnx, got '" + llvm::join(names, "', '") +
+        return makeConfigError(place + ": expected one .onnx file or a model.onnx, got '" + llvm::join(names, "', '") +
                                "'");
       folder.modelPath = joinPath(place, hasUsual ? "model.onnx" : names.front());
       if (!hasUsual)
@@ -269,7 +270,7 @@ private:
     const std::optional<int64_t> longest = tokenizer->getCount("model_max_length");
     const std::optional<int64_t> stated = sentences->getCount("max_seq_length");
     if (positions && stated && *stated > *positions)
-      sentences->fail("'max_seq_length': want at most " + std::to_string(*positions) +
+      sentences->fail("'max_seq_length': expected at most " + std::to_string(*positions) +
                       ", which is 'max_position_embeddings' of " + model->getName() +
                       (isShifted ? " less 'pad_token_id' and 1" : "") + ", got " + std::to_string(*stated));
     maxTokens = stated ? *stated : std::min(positions.value_or(INT64_MAX), longest.value_or(INT64_MAX));
@@ -278,7 +279,7 @@ private:
       folder.notes.push_back("no file says how long a text may be: at most 512 tokens");
     }
     if (maxTokens < 1 || maxTokens > (1 << 24))
-      sentences->fail("want 1 to 16777216 tokens at most, got " + llvm::Twine(maxTokens));
+      sentences->fail("expected 1 to 16777216 tokens at most, got " + llvm::Twine(maxTokens));
     lowercases = sentences->getBool("do_lower_case").value_or(false);
     if (const json::Value *value = model->lookup("matryoshka_dimensions")) {
       const json::Array *list = value->getAsArray();
@@ -332,7 +333,7 @@ private:
     }
     describeTruncation(config, tokenizer);
     if (path.empty())
-      return makeConfigError(folder.path + ": want a tokenizer.json, a vocab.txt or a tokenizer.model, got none");
+      return makeConfigError(folder.path + ": expected a tokenizer.json, a vocab.txt or a tokenizer.model, got none");
     if (llvm::Error error = config.takeError())
       return error;
     llvm::Expected<std::string> bytes = readWholeFile(path);

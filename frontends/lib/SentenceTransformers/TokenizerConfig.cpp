@@ -43,7 +43,7 @@ void describeSentencePiece(ConfigFile &config, llvm::StringRef fileName, json::O
   // Such a file does not have the special tokens around a text, and some classes renumber its tokens.
   bool first = family == "LlamaTokenizer" || family == "GemmaTokenizer", last = family == "T5Tokenizer";
   if (!first && !last)
-    return config.fail("'tokenizer_class': want LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside " + fileName +
+    return config.fail("'tokenizer_class': expected LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside " + fileName +
                        ", or a tokenizer.json, got '" + type + "'");
   const bool isGemma = family == "GemmaTokenizer";
   if (config.getBool("add_bos_token").value_or(first))

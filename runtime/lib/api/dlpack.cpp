@@ -143,10 +143,10 @@ Status checkDevice(DLDevice device) {
   for (auto [number, name] : kOtherDevices)
     if (device.device_type == number)
       return failure(VX_UNSUPPORTED,
-                     "the tensor is in memory of {} device {}, want memory of the host, of CUDA or of ROCm", name,
+                     "the tensor is in memory of {} device {}, expected memory of the host, of CUDA or of ROCm", name,
                      device.device_id);
   return failure(VX_UNSUPPORTED,
-                 "the tensor is in memory of DLPack's device type {}, want memory of the host, of CUDA or of ROCm",
+                 "the tensor is in memory of DLPack's device type {}, expected memory of the host, of CUDA or of ROCm",
                  device.device_type);
 }
 
@@ -170,7 +170,7 @@ Status checkStrides(const DLTensor &tensor, std::span<const int64_t> dims) {
   int64_t wanted = 1;
   for (size_t d = dims.size(); d-- > 0;) {
     if (dims[d] != 1 && tensor.strides[d] != wanted)
-      return failure(VX_UNSUPPORTED, "dimension {} has the stride {}, want {}: row-major without gaps", d,
+      return failure(VX_UNSUPPORTED, "dimension {} has the stride {}, expected {}: row-major without gaps", d,
                      tensor.strides[d], wanted);
     // Of dims that are too large together the size is refused later.
     if (__builtin_mul_overflow(wanted, dims[d], &wanted))
@@ -184,13 +184,14 @@ Status checkStrides(const DLTensor &tensor, std::span<const int64_t> dims) {
 Status valueFromDlpack(DLManagedTensorVersioned &tensor, Ref<Value> &value) {
   const DLTensor &inner = tensor.dl_tensor;
   if (tensor.version.major != kMajor)
-    return failure(VX_UNSUPPORTED, "the tensor is of DLPack {}.{}, want version {}", tensor.version.major,
+    return failure(VX_UNSUPPORTED, "the tensor is of DLPack {}.{}, expected version {}", tensor.version.major,
                    tensor.version.minor, kMajor);
   VX_RETURN_IF_ERROR(checkDevice(inner.device));
   vx_element_type type = VX_ELEMENT_NONE;
   VX_RETURN_IF_ERROR(findType(inner.dtype, type));
   if (elementTypeBits(type) < 8 && (tensor.flags & kPadded))
-    return failure(VX_UNSUPPORTED, "the tensor has a byte for each {}, want them packed", elementTypeName(type));
+    return failure(VX_UNSUPPORTED, "the tensor has a byte for each {}, expected packed elements",
+                   elementTypeName(type));
   if (inner.ndim < 0 || (inner.ndim > 0 && !inner.shape))
     return failure(VX_INVALID_ARGUMENT, "the tensor has {} dimensions and {}", inner.ndim,
                    inner.shape ? "their sizes" : "no sizes of them");
@@ -223,7 +224,7 @@ Status valueFromDlpack(DLManagedTensorVersioned &tensor, Ref<Value> &value) {
 
 Status valueToDlpack(const Ref<Value> &value, bool inPlace, DLManagedTensorVersioned *&tensor) {
   if (value->kind() != VX_TENSOR)
-    return failure(VX_INVALID_ARGUMENT, "want a tensor, got {}", value->typeString());
+    return failure(VX_INVALID_ARGUMENT, "expected a tensor, got {}", value->typeString());
   const TypePair *type = nullptr;
   for (const TypePair &pair : kTypes)
     if (pair.type == value->elementType())

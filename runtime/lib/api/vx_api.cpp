@@ -289,7 +289,7 @@ Status copyOptions(const Options *options, Options &given) {
     return okStatus();
   constexpr size_t least = sizeof(size_t);
   if (options->struct_size < least || options->struct_size > sizeof(given))
-    return failure(VX_INVALID_ARGUMENT, "options have {} bytes, want {} to {}", options->struct_size, least,
+    return failure(VX_INVALID_ARGUMENT, "options have {} bytes, expected {} to {}", options->struct_size, least,
                    sizeof(given));
   std::memcpy(&given, options, options->struct_size);
   return okStatus();
@@ -370,7 +370,8 @@ vx_status vx_module_load_bytes(const void *bytes, size_t size, const char *name,
     VX_RETURN_IF_ERROR(checkPointer(bytes, "bytes"));
     constexpr uintptr_t alignment = 64;
     if (uintptr_t past = reinterpret_cast<uintptr_t>(bytes) % alignment)
-      return failure(VX_INVALID_ARGUMENT, "argument 'bytes' is {} bytes past a multiple of {}, want them at one", past,
+      return failure(VX_INVALID_ARGUMENT,
+                     "argument 'bytes' is {} bytes past a multiple of {}, expected an aligned address", past,
                      alignment);
     Ref<Module> module;
     VX_RETURN_IF_ERROR(
@@ -554,7 +555,7 @@ static Status clearEstimate(vx_memory_estimate *place) {
   VX_RETURN_IF_ERROR(checkPointer(place, "out_estimate"));
   const size_t size = place->struct_size;
   if (size != sizeof(vx_memory_estimate))
-    return failure(VX_INVALID_ARGUMENT, "estimate has {} bytes, want {}", size, sizeof(vx_memory_estimate));
+    return failure(VX_INVALID_ARGUMENT, "estimate has {} bytes, expected {}", size, sizeof(vx_memory_estimate));
   *place = {size, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr};
   return okStatus();
 }
@@ -683,7 +684,7 @@ vx_status vx_strings_element(const vx_value *value, size_t index, const char **o
     Ref<Value> object;
     VX_RETURN_IF_ERROR(take(value, "value", object));
     if (object->kind() != VX_TENSOR || object->elementType() != VX_STRING)
-      return failure(VX_INVALID_ARGUMENT, "want a tensor of strings, got {}", object->typeString());
+      return failure(VX_INVALID_ARGUMENT, "expected a tensor of strings, got {}", object->typeString());
     if (index >= object->stringCount())
       return failure(VX_INVALID_ARGUMENT, "index is {}, {} has {} elements", index, object->typeString(),
                      object->stringCount());
@@ -753,7 +754,7 @@ vx_status vx_value_element(const vx_value *value, size_t index, vx_value **out_e
     Ref<Value> object;
     VX_RETURN_IF_ERROR(take(value, "value", object));
     if (object->kind() == VX_TENSOR)
-      return failure(VX_INVALID_ARGUMENT, "want a sequence or an optional, got {}", object->typeString());
+      return failure(VX_INVALID_ARGUMENT, "expected a sequence or an optional, got {}", object->typeString());
     if (index >= object->elements().size())
       return failure(VX_INVALID_ARGUMENT, "element {} does not exist, there are {}", index, object->elements().size());
     give(Ref<Value>(object->elements()[index]), out_element);

@@ -40,10 +40,10 @@ std::string Binder::wanted(const Argument &argument) const {
 
 Status Binder::checkType(const Argument &argument, const Value &value) {
   if (value.kind() != argument.type.kind)
-    return failure(VX_INVALID_ARGUMENT, "input '{}': want a {}, got {}", argument.name,
+    return failure(VX_INVALID_ARGUMENT, "input '{}': expected a {}, got {}", argument.name,
                    valueKindName(argument.type.kind), value.typeString());
   if (value.elementType() != argument.type.elementType)
-    return failure(VX_INVALID_ARGUMENT, "input '{}': want element type {}, got {}", argument.name,
+    return failure(VX_INVALID_ARGUMENT, "input '{}': expected element type {}, got {}", argument.name,
                    elementTypeName(argument.type.elementType), elementTypeName(value.elementType()));
   return okStatus();
 }
@@ -64,14 +64,14 @@ Status Binder::bindSymbol(uint32_t index, size_t dim, int64_t size, const Argume
   }
   if (size < symbol.min || size > symbol.max) {
     if (symbol.max == INT64_MAX)
-      return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', want at least {}, got {}", argument.name, dim,
-                     symbol.name, symbol.min, size);
-    return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', want {} to {}, got {}", argument.name, dim,
+      return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', expected at least {}, got {}", argument.name,
+                     dim, symbol.name, symbol.min, size);
+    return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', expected {} to {}, got {}", argument.name, dim,
                    symbol.name, symbol.min, symbol.max, size);
   }
   if (size % symbol.multiple != 0)
-    return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', want a multiple of {}, got {}", argument.name, dim,
-                   symbol.name, symbol.multiple, size);
+    return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', expected a multiple of {}, got {}", argument.name,
+                   dim, symbol.name, symbol.multiple, size);
   symbols[index] = size;
   boundBy[index] = &argument;
   return okStatus();
@@ -80,7 +80,7 @@ Status Binder::bindSymbol(uint32_t index, size_t dim, int64_t size, const Argume
 Status Binder::bindDims(const Argument &argument, std::span<const int64_t> dims) {
   const std::vector<Expression> &wantedDims = argument.type.dims;
   if (dims.size() != wantedDims.size())
-    return failure(VX_INVALID_ARGUMENT, "input '{}': want {} of rank {}, got {} of rank {}", argument.name,
+    return failure(VX_INVALID_ARGUMENT, "input '{}': expected {} of rank {}, got {} of rank {}", argument.name,
                    wanted(argument), wantedDims.size(), tensorTypeString(argument.type.elementType, dims), dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
     if (auto size = wantedDims[i].asConstant(); size && *size != dims[i])
@@ -169,7 +169,7 @@ Status bindInputs(const ModuleData &module, const Function &function, std::span<
     for (const Ref<Value> &element : inputs[i]->tensors()) {
       std::span<const int64_t> dims = element->dims();
       if (dims.size() != argument.type.dims.size())
-        return failure(VX_INVALID_ARGUMENT, "input '{}': want elements of rank {}, got {}", argument.name,
+        return failure(VX_INVALID_ARGUMENT, "input '{}': expected elements of rank {}, got {}", argument.name,
                        argument.type.dims.size(), element->typeString());
       for (size_t d = 0; d < dims.size(); ++d)
         if (auto size = argument.type.dims[d].asConstant(); size && *size != dims[d])

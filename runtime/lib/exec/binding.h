@@ -21,7 +21,7 @@ size_t chooseEntry(const Target &target, uint32_t function, std::span<const int6
 
 // "add_3 (Add): wants sizes 'n' and 'm' equal, got 3 and 5"
 inline Status unfulfilled(const FaultSite &site, vx_code code, int64_t a, int64_t b) {
-  return failure(code, "{}: wants {}, got {} and {}", site.node, site.what, a, b);
+  return failure(code, "{}: needs {}, got {} and {}", site.node, site.what, a, b);
 }
 
 } // namespace vx

@@ -47,7 +47,7 @@ static Status splitDevice(std::string_view device, DeviceCandidate &candidate) {
     return okStatus();
   uint32_t index = 0;
   if (!parseIndex(device.substr(colon + 1), index))
-    return failure(VX_INVALID_ARGUMENT, "device '{}': want a number after the colon, got '{}'", device,
+    return failure(VX_INVALID_ARGUMENT, "device '{}': expected a number after the colon, got '{}'", device,
                    device.substr(colon + 1));
   candidate.index = index;
   return okStatus();
@@ -130,7 +130,8 @@ std::string DeviceReport::reasons() const {
 }
 
 std::string DeviceReport::text() const {
-  std::string result = fmt::format("device wanted: {}{}\n", request.device, request.noFallback ? " (no fallback)" : "");
+  std::string result =
+      fmt::format("device asked for: {}{}\n", request.device, request.noFallback ? " (no fallback)" : "");
   result += fmt::format("device order: {}\n", fmt::join(request.order, ", "));
   if (taken) {
     result += fmt::format("device taken: {}:{} ({}), code: {} {}", taken->backend, taken->index, taken->name,
@@ -155,7 +156,7 @@ void DeviceReport::log(const std::string &path) const {
   const bool isOther = request.device != "auto" && request.device != taken->backend &&
                        request.device != fmt::format("{}:{}", taken->backend, taken->index);
   if (isOther)
-    vx::log(VX_LOG_WARNING, "{}: device {} was wanted, {}:{} ({}) is taken", path, request.device, taken->backend,
+    vx::log(VX_LOG_WARNING, "{}: device {} was asked for, {}:{} ({}) is taken", path, request.device, taken->backend,
             taken->index, taken->name);
   else
     vx::log(VX_LOG_INFO, "{}: device {}:{} ({}) is taken", path, taken->backend, taken->index, taken->name);

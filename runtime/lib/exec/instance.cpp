@@ -169,12 +169,12 @@ Status Instance::bindSymbols(std::span<const BoundSymbol> given) {
     if (bound[index])
       return failure(VX_INVALID_ARGUMENT, "{}: size '{}' is given twice", module().path(), one.name);
     if (one.value < symbol.min || one.value > symbol.max)
-      return failure(VX_INVALID_ARGUMENT, "{}: size '{}': want {}, got {}", module().path(), one.name,
+      return failure(VX_INVALID_ARGUMENT, "{}: size '{}': expected {}, got {}", module().path(), one.name,
                      symbol.max == INT64_MAX ? fmt::format("at least {}", symbol.min)
                                              : fmt::format("{} to {}", symbol.min, symbol.max),
                      one.value);
     if (one.value % symbol.multiple != 0)
-      return failure(VX_INVALID_ARGUMENT, "{}: size '{}': want a multiple of {}, got {}", module().path(), one.name,
+      return failure(VX_INVALID_ARGUMENT, "{}: size '{}': expected a multiple of {}, got {}", module().path(), one.name,
                      symbol.multiple, one.value);
     bound[index] = true;
     symbolValues[index] = one.value;
@@ -463,7 +463,7 @@ Status Instance::writeVariables(std::span<const std::string_view> names, std::sp
     const bool fits = value.kind() == VX_TENSOR && value.elementType() == variable.elementType &&
                       std::equal(value.dims().begin(), value.dims().end(), dims.begin(), dims.end());
     if (!fits)
-      return failure(VX_INVALID_ARGUMENT, "variable '{}': want {}, got {}", variable.name,
+      return failure(VX_INVALID_ARGUMENT, "variable '{}': expected {}, got {}", variable.name,
                      tensorTypeString(variable.elementType, dims), value.typeString());
     if (variables[index].size == 0)
       continue;

@@ -151,7 +151,7 @@ Status Interpreter::listGet(const Instruction &instruction) {
   if (tensor.dims.size() != operands.size() - 3) {
     std::string node = instruction.site >= 0 ? loaded.data().faultSites[static_cast<size_t>(instruction.site)].node
                                              : std::string("ListGet");
-    return failure(VX_FAULT, "{}: element {} has rank {}, want {}", node, position, tensor.dims.size(),
+    return failure(VX_FAULT, "{}: element {} has rank {}, expected {}", node, position, tensor.dims.size(),
                    operands.size() - 3);
   }
   for (size_t i = 0; i < tensor.dims.size(); ++i)
@@ -307,11 +307,11 @@ Status Interpreter::result(const Argument &output, const Result &result, Ref<Val
   if (kind != VX_OPTIONAL_SEQUENCE || !list)
     VX_RETURN_IF_ERROR(listOf(static_cast<uint32_t>(result.object), list));
   if (list->elementType != storedType(output.type.elementType))
-    return failure(VX_INVALID_MODULE, "program '{}' gives a list of {} for output '{}', want {}", program.name,
+    return failure(VX_INVALID_MODULE, "program '{}' gives a list of {} for output '{}', expected {}", program.name,
                    elementTypeName(list->elementType), output.name, elementTypeName(output.type.elementType));
   if (kind == VX_OPTIONAL && list->tensors.size() > 1)
-    return failure(VX_INVALID_MODULE, "program '{}' gives {} elements for output '{}', want at most 1", program.name,
-                   list->tensors.size(), output.name);
+    return failure(VX_INVALID_MODULE, "program '{}' gives {} elements for output '{}', expected at most 1",
+                   program.name, list->tensors.size(), output.name);
   std::vector<Ref<Value>> elements;
   for (const ListTensor &tensor : list->tensors)
     VX_RETURN_IF_ERROR(tensorValue(output, tensor.dims, tensor.buffer, elements.emplace_back()));

@@ -53,7 +53,7 @@ Status Interpreter::observe(const Command &command, const hal::CommandArguments 
     if (!replacements[i])
       continue;
     if (replacements[i]->typeString() != outputs[i]->typeString())
-      return failure(VX_INVALID_ARGUMENT, "a replacement of output {} of kernel '{}' is '{}', want '{}'", i,
+      return failure(VX_INVALID_ARGUMENT, "a replacement of output {} of kernel '{}' is '{}', expected '{}'", i,
                      kernel.name, replacements[i]->typeString(), outputs[i]->typeString());
     const void *bytes = nullptr;
     VX_RETURN_IF_ERROR(replacements[i]->hostBytes(bytes));

@@ -55,8 +55,8 @@ Status Estimator::bindSizes(std::span<const BoundSymbol> sizes) {
       return failure(VX_INVALID_ARGUMENT, "size '{}' is given twice, as {} and {}", size.name, symbols[place],
                      size.value);
     if (size.value < found->min || size.value > found->max || size.value % found->multiple != 0)
-      return failure(VX_INVALID_ARGUMENT, "size '{}': want {} to {}, a multiple of {}, got {}", size.name, found->min,
-                     found->max, found->multiple, size.value);
+      return failure(VX_INVALID_ARGUMENT, "size '{}': expected {} to {}, a multiple of {}, got {}", size.name,
+                     found->min, found->max, found->multiple, size.value);
     symbols[place] = size.value;
     isGiven[place] = true;
   }
@@ -72,7 +72,7 @@ Status Estimator::bindSizes(std::span<const BoundSymbol> sizes) {
         estimate.is_least = 1;
       }
     } else if (!isGiven[i]) {
-      return failure(VX_INVALID_ARGUMENT, "function '{}' wants a value of size '{}', got none", function.name,
+      return failure(VX_INVALID_ARGUMENT, "function '{}' needs a value of size '{}', got none", function.name,
                      symbol.name);
     }
   }

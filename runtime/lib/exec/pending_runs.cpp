@@ -28,8 +28,7 @@ Status PendingRuns::takeSlot(PendingRun &run) {
         return okStatus();
       }
     if (started.empty())
-      return failure(VX_INVALID_ARGUMENT, "{} runs of the call are held, want one of them started or released",
-                     slots.size());
+      return failure(VX_INVALID_ARGUMENT, "{} runs of the call are held; start or release one of them", slots.size());
     changed.wait(lock);
   }
 }

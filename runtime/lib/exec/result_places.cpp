@@ -24,7 +24,7 @@ static Status sharesInput(const Function &function, size_t input, size_t output)
 static Status checkTaken(const Function &function, std::span<Value *const> inputs, const ResultPlace &place,
                          size_t output) {
   if (place.data)
-    return failure(VX_INVALID_ARGUMENT, "output '{}': want memory or a value as its place, got both",
+    return failure(VX_INVALID_ARGUMENT, "output '{}': expected memory or a value as its place, got both",
                    function.outputs[output].name);
   const std::optional<size_t> alias = aliasOf(function, output);
   bool isInput = false;

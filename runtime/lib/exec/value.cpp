@@ -119,7 +119,7 @@ Status Value::list(vx_value_kind kind, vx_element_type type, std::vector<Ref<Val
       return failure(VX_INVALID_ARGUMENT, "element {} is a null pointer", i);
     const bool wantsSequence = kind == VX_OPTIONAL_SEQUENCE;
     if (elements[i]->kind() != (wantsSequence ? VX_SEQUENCE : VX_TENSOR) || elements[i]->elementType() != type)
-      return failure(VX_INVALID_ARGUMENT, "element {}: want a {} of {}, got {}", i,
+      return failure(VX_INVALID_ARGUMENT, "element {}: expected a {} of {}, got {}", i,
                      wantsSequence ? "sequence" : "tensor", elementTypeName(type), elements[i]->typeString());
   }
   Ref<Value> value = makeRef<Value>();
@@ -151,9 +151,9 @@ bool Value::isOnHost() const {
 Status Value::hostBytes(const void *&bytes) const {
   bytes = nullptr;
   if (valueKind != VX_TENSOR)
-    return failure(VX_INVALID_ARGUMENT, "want a tensor, got {}", typeString());
+    return failure(VX_INVALID_ARGUMENT, "expected a tensor, got {}", typeString());
   if (type == VX_STRING)
-    return failure(VX_INVALID_ARGUMENT, "want a tensor of numbers or bools, got {}", typeString());
+    return failure(VX_INVALID_ARGUMENT, "expected a tensor of numbers or bools, got {}", typeString());
   // Only a tensor without host bytes from the start changes them later.
   if (!deviceMemory || deviceMemory->host()) {
     bytes = host;

@@ -207,7 +207,7 @@ Outcome decodeJpeg2000(Bytes file, Rows &rows) {
   const std::unique_ptr<opj_image_t, void (*)(opj_image_t *)> image(read, opj_image_destroy);
   // Sizes that it takes from elsewhere are none that were checked.
   if (isRead && (image->x1 - image->x0 != rows.width() || image->y1 - image->y0 != rows.height()))
-    return failure(VX_IMAGE_DAMAGED, "its sizes are told twice");
+    return failure(VX_IMAGE_DAMAGED, "its sizes are given twice");
   isRead =
       isRead && opj_decode(codec.get(), stream.get(), image.get()) && opj_end_decompress(codec.get(), stream.get());
   if (!isRead)

@@ -107,7 +107,7 @@ Outcome PnmFile::readHeader() {
         break;
       const std::optional<uint32_t> read = number();
       if (!read)
-        return failure(VX_IMAGE_DAMAGED, "its header has no number where {} is wanted",
+        return failure(VX_IMAGE_DAMAGED, "its header has no number where {} is expected",
                        value == &width    ? "the width"
                        : value == &height ? "the height"
                                           : "the largest sample");

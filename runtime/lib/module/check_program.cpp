@@ -412,7 +412,7 @@ Status ProgramChecker::dispatch(const Command &command) {
     if (kernel.buffers[i] != Access::Read && !buffer.writable)
       return failure(VX_INVALID_MODULE, "kernel '{}' writes to buffer {}, which is read-only", kernel.name, i);
     if (buffer.offset.value_or(0) % VX_BUFFER_ALIGNMENT != 0)
-      return failure(VX_INVALID_MODULE, "buffer {} of kernel '{}' begins at {}, wanted is a multiple of {}", i,
+      return failure(VX_INVALID_MODULE, "buffer {} of kernel '{}' begins at {}, expected a multiple of {}", i,
                      kernel.name, *buffer.offset, VX_BUFFER_ALIGNMENT);
     sizes.push_back(buffer.size);
   }
@@ -451,7 +451,7 @@ Status ProgramChecker::tensorResult(const Result &result, std::string_view of, v
     if (i < result.dims.size()) {
       const std::optional<int64_t> &given = numbers[result.dims[i]].value;
       if (size && given && *size != *given)
-        return failure(VX_INVALID_MODULE, "{}: dim {} is {}, wanted is {}", of, i, *given, *size);
+        return failure(VX_INVALID_MODULE, "{}: dim {} is {}, expected {}", of, i, *given, *size);
       if (!size)
         size = given;
     }

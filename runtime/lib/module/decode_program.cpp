@@ -25,7 +25,7 @@ Status Decoder::program(const format::Program &source, Program &result) {
       if (index >= data.variables.size())
         return failure(VX_INVALID_MODULE, "stores variable {}, there are {}", index, data.variables.size());
       if (!result.stores.empty() && index <= result.stores.back())
-        return failure(VX_INVALID_MODULE, "stores variable {} behind variable {}, wanted is an ascending list", index,
+        return failure(VX_INVALID_MODULE, "stores variable {} after variable {}, expected an ascending list", index,
                        result.stores.back());
       result.stores.push_back(index);
     }
@@ -79,14 +79,14 @@ Status Decoder::instruction(const format::Instruction &source, uint32_t depth, P
 
   size_t blockCount = source.blocks() ? source.blocks()->size() : 0;
   if (blockCount != facts.blocks)
-    return failure(VX_INVALID_MODULE, "there are {} blocks, wanted are {}", blockCount, facts.blocks);
+    return failure(VX_INVALID_MODULE, "there are {} blocks, expected {}", blockCount, facts.blocks);
   for (uint32_t i = 0; i < blockCount; ++i)
     VX_RETURN_IF_ERROR(block(source.blocks()->Get(i), depth + 1, owner, result.blocks.emplace_back())
                            .addContext(fmt::format("block {}", i)));
 
   size_t commandCount = source.commands() ? source.commands()->size() : 0;
   if (commandCount && !facts.commands)
-    return failure(VX_INVALID_MODULE, "there are {} commands, wanted are none", commandCount);
+    return failure(VX_INVALID_MODULE, "there are {} commands, expected none", commandCount);
   if (facts.commands)
     result.segment = owner.segmentCount++;
   owner.hasLoops |= result.op == Op::While;
@@ -119,7 +119,7 @@ Status Decoder::operands(const format::Instruction &source, const OpFacts &facts
   }
   size_t count = source.operands() ? source.operands()->size() : 0;
   if (count < wanted.size() || (count > wanted.size() && !tail))
-    return failure(VX_INVALID_MODULE, "there are {} operands, wanted are {}{}", count, tail ? "at least " : "",
+    return failure(VX_INVALID_MODULE, "there are {} operands, expected {}{}", count, tail ? "at least " : "",
                    wanted.size());
   if (count > wanted.size() + maxRank)
     return failure(VX_INVALID_MODULE, "there are {} operands, allowed are {}", count, wanted.size() + maxRank);
@@ -152,7 +152,7 @@ Status Decoder::immediate(const OpFacts &facts, const Instruction &instruction) 
     return below("function of the host", data.hostFunctions.size());
   case Op::Check:
     if (instruction.site < 0)
-      return failure(VX_INVALID_MODULE, "there is no site, wanted is one");
+      return failure(VX_INVALID_MODULE, "there is no site, expected one");
     return below("kind of predicate", predicateKinds);
   case Op::ReadI64:
     if (instruction.imm != VX_BOOL && instruction.imm != VX_I32 && instruction.imm != VX_I64)
@@ -213,14 +213,14 @@ Status Decoder::command(const format::Command &source, const Program &owner, Com
   }
   if (!dispatch) {
     if (result.buffers.size() != 2)
-      return failure(VX_INVALID_MODULE, "copy has {} buffers, wanted are 2", result.buffers.size());
+      return failure(VX_INVALID_MODULE, "copy has {} buffers, expected 2", result.buffers.size());
     if (!result.scalars.empty())
-      return failure(VX_INVALID_MODULE, "copy has {} scalars, wanted are none", result.scalars.size());
+      return failure(VX_INVALID_MODULE, "copy has {} scalars, expected none", result.scalars.size());
     return okStatus();
   }
   VX_RETURN_IF_ERROR(checkRegister('i', result.workgroups, owner).addContext("workgroups"));
   if (result.workspace < -1)
-    return failure(VX_INVALID_MODULE, "workspace is {}, wanted is a register or -1", result.workspace);
+    return failure(VX_INVALID_MODULE, "workspace is {}, expected a register or -1", result.workspace);
   if (result.workspace >= 0)
     VX_RETURN_IF_ERROR(checkRegister('b', static_cast<uint64_t>(result.workspace), owner).addContext("workspace"));
   return okStatus();
@@ -234,7 +234,7 @@ Status Decoder::results(const format::Program &source, Program &result) {
         out.object = one.object();
         std::string context = fmt::format("result {}", i);
         if ((out.buffer >= 0) == (out.object >= 0))
-          return failure(VX_INVALID_MODULE, "{}: wanted is a buffer or an object, the registers are {} and {}", context,
+          return failure(VX_INVALID_MODULE, "{}: expected a buffer or an object, the registers are {} and {}", context,
                          out.buffer, out.object);
         if (out.buffer >= 0)
           VX_RETURN_IF_ERROR(checkRegister('b', static_cast<uint64_t>(out.buffer), result).addContext(context));

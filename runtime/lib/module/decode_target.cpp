@@ -8,7 +8,7 @@ namespace vx {
 Status Decoder::target(const format::Target &source, Target &result) {
   VX_RETURN_IF_ERROR(text(source.triple(), result.triple));
   if (source.devices() == 0)
-    return failure(VX_INVALID_MODULE, "runs on 0 devices, wanted is at least 1");
+    return failure(VX_INVALID_MODULE, "runs on 0 devices, expected at least 1");
   if (source.devices() > 1)
     return failure(VX_UNSUPPORTED, "runs on {} devices together, this runtime runs modules of one device",
                    source.devices());
@@ -58,7 +58,7 @@ Status Decoder::kernel(const format::Kernel &source, Kernel &result) {
   if (source.workgroup_size()) {
     const auto &size = *source.workgroup_size();
     if (size.size() != 3)
-      return failure(VX_INVALID_MODULE, "workgroup size has {} numbers, wanted are 3", size.size());
+      return failure(VX_INVALID_MODULE, "workgroup size has {} numbers, expected 3", size.size());
     uint64_t threads = 1;
     for (uint32_t i = 0; i < 3; ++i) {
       result.workgroupSize[i] = size.Get(i);
@@ -102,7 +102,7 @@ Status Decoder::kernelFacts(const format::Kernel &source, Kernel &result) {
   Expression memory;
   VX_RETURN_IF_ERROR(expression(source.dynamic_memory(), result.scalarCount, memory).addContext("workgroup memory"));
   if (source.dynamic_memory() && memory.asConstant() != 0)
-    return failure(VX_UNSUPPORTED, "kernel wants {} bytes of workgroup memory at its launch, this runtime gives none",
+    return failure(VX_UNSUPPORTED, "kernel needs {} bytes of workgroup memory at its launch, this runtime gives none",
                    memory.toString({}));
   VX_RETURN_IF_ERROR(cluster(source));
   if (source.flops())
@@ -117,7 +117,7 @@ Status Decoder::cluster(const format::Kernel &source) {
     return okStatus();
   const auto &size = *source.cluster();
   if (size.size() != 3)
-    return failure(VX_INVALID_MODULE, "cluster has {} numbers, wanted are 3", size.size());
+    return failure(VX_INVALID_MODULE, "cluster has {} numbers, expected 3", size.size());
   constexpr uint32_t limit = 16; // of workgroups, on any device
   uint64_t workgroups = 1;
   for (uint32_t number : size)
@@ -151,7 +151,7 @@ Status Decoder::variant(const format::Variant &source, const Target &owner, Vari
   }
   if (source.offsets() && source.offsets()->size()) {
     if (source.offsets()->size() != entryCount + 1)
-      return failure(VX_INVALID_MODULE, "variant has {} offsets, wanted are {}", source.offsets()->size(),
+      return failure(VX_INVALID_MODULE, "variant has {} offsets, expected {}", source.offsets()->size(),
                      entryCount + 1);
     VX_RETURN_IF_ERROR(checkAligned(*source.offsets(), "offsets of kernels"));
     VX_RETURN_IF_ERROR(spend(source.offsets()->size() * sizeof(uint64_t)));
@@ -180,7 +180,7 @@ Status Decoder::derived(const format::Target &source, Target &result) {
                         VX_RETURN_IF_ERROR(valueType(one.type(), 0, type));
                         out.elementType = type.elementType;
                         if (type.kind != VX_TENSOR || elementTypeBits(type.elementType) == 0)
-                          return failure(VX_INVALID_MODULE, "wanted is a tensor of numbers or bools");
+                          return failure(VX_INVALID_MODULE, "expected a tensor of numbers or bools");
                         VX_RETURN_IF_ERROR(checkDevice(one.device()));
                         for (const Expression &dim : type.dims)
                           VX_RETURN_IF_ERROR(dim.evaluate({}, out.dims.emplace_back()));
@@ -205,20 +205,20 @@ static bool hasLoop(const Block &block) {
 Status Decoder::derivedFits(const Target &owner, const Derived &derived, size_t known) {
   const Program &program = data.programs[derived.program];
   if (program.results.size() != 1 || program.results[0].buffer < 0)
-    return failure(VX_INVALID_MODULE, "program {} '{}' has {} results, wanted is one tensor", derived.program,
+    return failure(VX_INVALID_MODULE, "program {} '{}' has {} results, expected one tensor", derived.program,
                    program.name, program.results.size());
   if (!program.stores.empty())
-    return failure(VX_INVALID_MODULE, "program {} '{}' stores {} variables, wanted are none", derived.program,
+    return failure(VX_INVALID_MODULE, "program {} '{}' stores {} variables, expected none", derived.program,
                    program.name, program.stores.size());
   // Making an instance ends, whatever the file says.
   if (hasLoop(program.body))
-    return failure(VX_INVALID_MODULE, "program {} '{}' has a loop, wanted is none", derived.program, program.name);
+    return failure(VX_INVALID_MODULE, "program {} '{}' has a loop, expected none", derived.program, program.name);
   bool knowsSymbols = false;
   auto noSymbol = [&](uint32_t) { knowsSymbols = true; };
   program.arenaSize.forEachSymbol(noSymbol);
   program.arenaLowerBound.forEachSymbol(noSymbol);
   if (knowsSymbols)
-    return failure(VX_INVALID_MODULE, "program {} '{}' sizes its arena by symbols, wanted are constants only",
+    return failure(VX_INVALID_MODULE, "program {} '{}' sizes its arena by symbols, expected constants only",
                    derived.program, program.name);
   return programFits(owner, program, nullptr, known)
       .addContext(fmt::format("program {} '{}'", derived.program, program.name));
@@ -295,7 +295,7 @@ Status Decoder::entries(const format::Target &source, Target &result) {
     if (!last)
       return failure(VX_INVALID_MODULE, "function '{}' has no program", data.functions[i].name);
     if (!last->constraints.empty())
-      return failure(VX_INVALID_MODULE, "the last program of function '{}' has {} constraints, wanted are none",
+      return failure(VX_INVALID_MODULE, "the last program of function '{}' has {} constraints, expected none",
                      data.functions[i].name, last->constraints.size());
   }
   return okStatus();
@@ -324,11 +324,11 @@ Status Decoder::entryFits(const Target &owner, Entry &entry) {
     const Result &result = program.results[i];
     bool tensor = output.type.kind == VX_TENSOR;
     if (tensor != (result.buffer >= 0))
-      return failure(VX_INVALID_MODULE, "program {} '{}' gives a {} for output '{}' of function '{}', wanted is a {}",
+      return failure(VX_INVALID_MODULE, "program {} '{}' gives a {} for output '{}' of function '{}', expected a {}",
                      entry.program, program.name, tensor ? "list" : "tensor", output.name, function.name,
                      tensor ? "tensor" : "list");
     if (tensor && result.dims.size() != output.type.dims.size())
-      return failure(VX_INVALID_MODULE, "program {} '{}' gives {} dims for output '{}' of function '{}', wanted are {}",
+      return failure(VX_INVALID_MODULE, "program {} '{}' gives {} dims for output '{}' of function '{}', expected {}",
                      entry.program, program.name, result.dims.size(), output.name, function.name,
                      output.type.dims.size());
   }

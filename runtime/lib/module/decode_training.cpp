@@ -42,7 +42,7 @@ Status Decoder::training(const format::Training &source, Training &result) {
   VX_RETURN_IF_ERROR(text(source.optimizer(), result.optimizer));
   VX_RETURN_IF_ERROR(text(source.loss(), result.loss));
   if (!(source.rate() >= 0) || std::isinf(source.rate()))
-    return failure(VX_INVALID_MODULE, "the learning rate is {}, want a number of 0 or more", source.rate());
+    return failure(VX_INVALID_MODULE, "the learning rate is {}, expected a number of 0 or more", source.rate());
   result.rate = source.rate();
 
   const Function *step = result.trainStep ? &data.functions[*result.trainStep] : nullptr;
@@ -80,7 +80,7 @@ Status Decoder::training(const format::Training &source, Training &result) {
     }
   if (const auto *counts = source.counts(); counts && counts->size() > 0) {
     if (counts->size() != result.metrics.size())
-      return failure(VX_INVALID_MODULE, "the train step has {} metrics and {} counts of them, want as many",
+      return failure(VX_INVALID_MODULE, "the train step has {} metrics and {} counts of them, expected equal numbers",
                      result.metrics.size(), counts->size());
     for (int32_t number : *counts) {
       VX_RETURN_IF_ERROR(spend(sizeof(int32_t)));

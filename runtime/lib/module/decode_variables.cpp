@@ -37,13 +37,13 @@ Status Decoder::shadow(uint32_t index) {
   if (source == data.variables.end())
     return failure(VX_INVALID_MODULE, "is the shadow of '{}', which does not exist", shadow.source);
   if ((shadow.elementType != VX_F16 && shadow.elementType != VX_BF16) || source->elementType != VX_F32)
-    return failure(VX_INVALID_MODULE, "is a shadow in {} of {}, wanted is one in f16 or bf16 of f32",
+    return failure(VX_INVALID_MODULE, "is a shadow in {} of {}, expected one in f16 or bf16 of f32",
                    elementTypeName(shadow.elementType), elementTypeName(source->elementType));
   if (!isShareable(source->role))
-    return failure(VX_INVALID_MODULE, "is the shadow of '{}' ({}), wanted is a parameter or a statistic", source->name,
+    return failure(VX_INVALID_MODULE, "is the shadow of '{}' ({}), expected a parameter or a statistic", source->name,
                    roleName(source->role));
   if (!shadow.known || !source->known || shadow.known->dims != source->known->dims)
-    return failure(VX_INVALID_MODULE, "is the shadow of '{}', wanted are the same dims, known to the module",
+    return failure(VX_INVALID_MODULE, "is the shadow of '{}', expected the same dims, known to the module",
                    source->name);
   VX_RETURN_IF_ERROR(spend(sizeof(Shadow)));
   data.shadows.push_back({index, static_cast<uint32_t>(source - data.variables.begin())});
@@ -104,7 +104,7 @@ Status Decoder::initial(const format::Init &source, Variable &result) {
   const Constant &constant = data.constants[source.constant()];
   if (!result.known)
     return failure(VX_INVALID_MODULE,
-                   "starts as constant {}, wanted are zeros where the size is known only to the instance",
+                   "starts as constant {}, expected zeros where the size is known only to the instance",
                    source.constant());
   if (constant.size != result.known->size || constant.type.elementType != result.elementType)
     return failure(VX_INVALID_MODULE, "initial constant {} has {} bytes of {}, the variable has {} of {}",
@@ -117,20 +117,19 @@ Status Decoder::initial(const format::Init &source, Variable &result) {
 Status Decoder::random(const format::Init &source, RandomKind kind, Variable &result) {
   const RandomStart start{kind, source.a(), source.b()};
   if (!randomFormat(result.elementType))
-    return failure(VX_INVALID_MODULE, "starts with random values of {}, wanted are f16, bf16, f32 or f64",
+    return failure(VX_INVALID_MODULE, "starts with random values of {}, expected f16, bf16, f32 or f64",
                    elementTypeName(result.elementType));
   if (!result.known)
     return failure(VX_INVALID_MODULE,
-                   "starts with random values, wanted are zeros where the size is known only to the instance");
+                   "starts with random values, expected zeros where the size is known only to the instance");
   if (!std::isfinite(start.a) || !std::isfinite(start.b))
-    return failure(VX_INVALID_MODULE, "starts as {}, wanted are finite numbers", randomText(start));
+    return failure(VX_INVALID_MODULE, "starts as {}, expected finite numbers", randomText(start));
   if (kind == RandomKind::Uniform && start.a > start.b)
-    return failure(VX_INVALID_MODULE, "starts as {}, wanted is a first bound of at most {}", randomText(start),
-                   start.b);
+    return failure(VX_INVALID_MODULE, "starts as {}, expected a first bound of at most {}", randomText(start), start.b);
   if (kind == RandomKind::Normal && start.b < 0)
-    return failure(VX_INVALID_MODULE, "starts as {}, wanted is a deviation of at least 0", randomText(start));
+    return failure(VX_INVALID_MODULE, "starts as {}, expected a deviation of at least 0", randomText(start));
   if (kind == RandomKind::Orthogonal && result.dims.size() < 2)
-    return failure(VX_INVALID_MODULE, "starts as {} of rank {}, wanted is a rank of at least 2", randomText(start),
+    return failure(VX_INVALID_MODULE, "starts as {} of rank {}, expected a rank of at least 2", randomText(start),
                    result.dims.size());
   result.random = start;
   return okStatus();

@@ -120,7 +120,7 @@ Status Decoder::symbol(const format::Symbol &source, uint32_t index, Symbol &res
   if (result.min < 0 || result.max < result.min)
     return failure(VX_INVALID_MODULE, "symbol '{}' has the range [{}, {}]", result.name, result.min, result.max);
   if (result.multiple < 1)
-    return failure(VX_INVALID_MODULE, "symbol '{}' is a multiple of {}, wanted is at least 1", result.name,
+    return failure(VX_INVALID_MODULE, "symbol '{}' is a multiple of {}, expected at least 1", result.name,
                    result.multiple);
   if (source.instance() == -1)
     return okStatus();
@@ -237,8 +237,8 @@ Status Decoder::insideSection(uint32_t index, SectionKind kind, uint64_t offset,
     return failure(VX_INVALID_MODULE, "section {} does not exist, there are {}", index, data.sections.size());
   const Section &section = data.sections[index];
   if (section.kind != kind)
-    return failure(VX_INVALID_MODULE, "section {} holds {}, wanted {} {}", index, sectionKindName(section.kind),
-                   kind == SectionKind::Code ? "is" : "are", sectionKindName(kind));
+    return failure(VX_INVALID_MODULE, "section {} holds {}, expected {}", index, sectionKindName(section.kind),
+                   sectionKindName(kind));
   if (offset > section.size || size > section.size - offset)
     return failure(VX_INVALID_MODULE, "{} bytes at {} are outside section {} of {} bytes", size, offset, index,
                    section.size);
@@ -280,7 +280,7 @@ Status Decoder::strings(const format::Module &module) {
     if (!isUtf8(text))
       return failure(VX_INVALID_MODULE, "string {} is no UTF-8", number);
     if (text.empty() != (number == 0) || !data.stringNumbers.emplace(data.strings.emplace_back(text), number).second)
-      return failure(VX_INVALID_MODULE, "string {} is '{}', wanted are an empty one and then others, each once", number,
+      return failure(VX_INVALID_MODULE, "string {} is '{}', expected an empty one and then others, each once", number,
                      text);
   }
   return okStatus();
@@ -320,7 +320,7 @@ Status Decoder::hostFunction(const format::HostFunction &source, HostFunction &r
     return expect(result.results.size() == 1 && isPlainNumber(result.results[0]));
   case HostFunctionKind::ImageDecode:
     if (result.text != "RGB" && result.text != "BGR" && result.text != "Grayscale")
-      return failure(VX_INVALID_MODULE, "text is '{}', wanted is RGB, BGR or Grayscale", result.text);
+      return failure(VX_INVALID_MODULE, "text is '{}', expected RGB, BGR or Grayscale", result.text);
     return wants({VX_U8});
   }
   return okStatus();

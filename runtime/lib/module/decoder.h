@@ -94,7 +94,7 @@ template <typename Vector>
 Status checkAligned(const Vector &source, std::string_view what) {
   const auto place = reinterpret_cast<uintptr_t>(source.Data());
   if (source.size() && place % sizeof(uint64_t) != 0)
-    return failure(VX_INVALID_MODULE, "{} lie {} bytes behind a multiple of {}, wanted is 0", what,
+    return failure(VX_INVALID_MODULE, "{} lie {} bytes past a multiple of {}, expected 0", what,
                    place % sizeof(uint64_t), sizeof(uint64_t));
   return okStatus();
 }

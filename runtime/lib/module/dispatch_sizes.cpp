@@ -17,7 +17,7 @@ Status checkDispatchSizes(const Kernel &kernel, std::span<const int64_t> scalars
     if (Status status = kernel.workgroups->evaluate(scalars, wanted); !status.ok())
       return invalid(status);
     if (*workgroups != wanted)
-      return failure(VX_INVALID_MODULE, "kernel '{}' runs with {} workgroups, wanted are {}", kernel.name, *workgroups,
+      return failure(VX_INVALID_MODULE, "kernel '{}' runs with {} workgroups, expected {}", kernel.name, *workgroups,
                      wanted);
   }
   if (workspace && kernel.workspace) {

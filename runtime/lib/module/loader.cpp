@@ -102,14 +102,14 @@ Status ModuleLoader::readHeader() {
   if (header.file_size < file.size())
     return failure(VX_INVALID_MODULE, "has {} bytes, its header says {}", file.size(), header.file_size);
   if (header.reserved[0] != 0 || header.reserved[1] != 0)
-    return failure(VX_INVALID_MODULE, "header: reserved words are {:#x} and {:#x}, wanted are 0", header.reserved[0],
+    return failure(VX_INVALID_MODULE, "header: reserved words are {:#x} and {:#x}, expected 0", header.reserved[0],
                    header.reserved[1]);
   if (header.metadata_offset < sizeof(header) || header.metadata_offset > file.size() ||
       header.metadata_size > file.size() - header.metadata_offset)
     return failure(VX_INVALID_MODULE, "header: {} bytes of metadata at {} are outside the file of {} bytes",
                    header.metadata_size, header.metadata_offset, file.size());
   if (header.metadata_offset % 8 != 0)
-    return failure(VX_INVALID_MODULE, "header: metadata begins at {}, wanted is a multiple of 8",
+    return failure(VX_INVALID_MODULE, "header: metadata begins at {}, expected a multiple of 8",
                    header.metadata_offset);
   return okStatus();
 }
@@ -150,13 +150,13 @@ Status ModuleLoader::checkPair(const Section &section, const std::string &path, 
     return failure(
         VX_INVALID_MODULE,
         "'{}' is not the weights file of this module: it holds {} bytes at {} with the id {:016x}, the module "
-        "wants {} bytes at {} with the id {:016x}",
+        "needs {} bytes at {} with the id {:016x}",
         path, weights.data_size, weights.data_offset, weights.data_hash, section.size, section.offset, section.hash);
   if (weights.file_size != file.size())
     return failure(VX_INVALID_MODULE, "'{}' is {}: the file has {} bytes, its header says {}", path,
                    weights.file_size > file.size() ? "truncated" : "too long", file.size(), weights.file_size);
   if (weights.reserved[0] != 0 || weights.reserved[1] != 0)
-    return failure(VX_INVALID_MODULE, "'{}': reserved words of its header are {:#x} and {:#x}, wanted are 0", path,
+    return failure(VX_INVALID_MODULE, "'{}': reserved words of its header are {:#x} and {:#x}, expected 0", path,
                    weights.reserved[0], weights.reserved[1]);
   return okStatus();
 }
@@ -168,7 +168,7 @@ Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t>
   if (!isPlainFileName(section.externalFile))
     return failure(VX_INVALID_MODULE, "external file '{}' is no plain file name", section.externalFile);
   if (!hasFolder)
-    return failure(VX_INVALID_MODULE, "is in the external file '{}', wanted in memory are all sections",
+    return failure(VX_INVALID_MODULE, "is in the external file '{}', expected all sections in memory",
                    section.externalFile);
   auto [place, isNew] = opened.emplace(section.externalFile, module.externalMappings.size());
   std::string folder;

@@ -87,7 +87,7 @@ public:
     }
     if (keys.empty() && reading.messages.empty())
       reading.messages.push_back(
-          {ConfigurationMessage::Kind::error, {Origin::Kind::file, path}, "want a key, got none"});
+          {ConfigurationMessage::Kind::error, {Origin::Kind::file, path}, "expected a key, got none"});
     if (reading.messages.empty())
       reading.keys.emplace(std::move(keys));
     return std::move(reading);
@@ -106,15 +106,15 @@ private:
     const std::optional<Digest> digest = parseDigest(words[0].text);
     if (!digest)
       fail(words[0],
-           fmt::format("want the SHA-256 of a key, 64 hexadecimal digits, got a word of {}", words[0].text.size()));
+           fmt::format("expected the SHA-256 of a key, 64 hexadecimal digits, got a word of {}", words[0].text.size()));
     if (words.size() != 3)
-      return fail(words.back(), fmt::format("want a hash, a name and a role, got {} word{}", words.size(),
+      return fail(words.back(), fmt::format("expected a hash, a name and a role, got {} word{}", words.size(),
                                             words.size() == 1 ? "" : "s"));
     if (!isKeyName(words[1].text))
-      fail(words[1], fmt::format("want a name of at most 64 letters, digits and ._-, got '{}'", words[1].text));
+      fail(words[1], fmt::format("expected a name of at most 64 letters, digits and ._-, got '{}'", words[1].text));
     const bool isAdmin = words[2].text == "admin";
     if (!isAdmin && words[2].text != "user")
-      fail(words[2], fmt::format("want the role user or admin, got '{}'{}", words[2].text,
+      fail(words[2], fmt::format("expected the role user or admin, got '{}'{}", words[2].text,
                                  didYouMean(words[2].text, {"user", "admin"})));
     for (const auto &[name, first] : names)
       if (name == words[1].text)

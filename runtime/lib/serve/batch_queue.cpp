@@ -28,7 +28,7 @@ BatchQueue::~BatchQueue() { stop(); }
 void BatchQueue::submit(std::shared_ptr<BatchJob> job) {
   std::lock_guard guard(lock);
   if (isStopped)
-    throw ServiceError(ErrorCode::draining, "the model is being put down").after(1);
+    throw ServiceError(ErrorCode::draining, "the model is being unloaded; retry later").after(1);
   if (queue.size() >= limits.queue) {
     const double batches = std::ceil(static_cast<double>(queue.size()) / static_cast<double>(limits.rows));
     const double seconds =
@@ -70,7 +70,7 @@ void BatchQueue::stop() {
     changed.notify_all();
   }
   for (const Waiting &entry : left)
-    entry.job->fail(ServiceError(ErrorCode::draining, "the model is being put down").after(1));
+    entry.job->fail(ServiceError(ErrorCode::draining, "the model is being unloaded; retry later").after(1));
   for (std::thread &thread : threads)
     if (thread.joinable())
       thread.join();

@@ -122,7 +122,7 @@ private:
     if (path.empty() && !isNamed)
       return;
     if (path.empty())
-      return messages.say(Kind::error, origin, "want the name of a file, got ''");
+      return messages.say(Kind::error, origin, "expected the name of a file, got ''");
     configuration.file = path;
     readConfigurationFile(path, isNamed ? origin : Origin{Origin::Kind::file, path}, paths, configuration, messages);
   }
@@ -227,7 +227,7 @@ private:
         continue; // which has been said
       if (!model.name.isGiven()) {
         if (const std::string wrong = setFromText(modelKey("name"), &model.name, nameOf(model), paths); !wrong.empty())
-          messages.sayOf(model.path.origin, fmt::format("[server.model] wants a 'name' beside this path: {}", wrong));
+          messages.sayOf(model.path.origin, fmt::format("[server.model] needs a 'name' beside this path: {}", wrong));
         model.name.origin = model.path.origin;
       }
       if (!model.device.isGiven())
@@ -271,13 +271,14 @@ private:
                                  server.tlsCert.isGiven() ? "tls_cert" : "tls_key"));
     const bool hasKeys = !server.apiKeysFile->empty();
     if (hasKeys && std::find(server.cors->begin(), server.cors->end(), "*") != server.cors->end())
-      messages.sayOf(server.cors.origin,
-                     "[server] 'cors': '*' lets every web page ask, and there are keys: want the origins that may");
+      messages.sayOf(
+          server.cors.origin,
+          "[server] 'cors': '*' lets every web page send requests, and there are keys: list the origins that may");
     const auto checkReach = [&](const char *key, const Setting<std::string> &host) {
       if (!hasKeys && !*server.noAuth && !isLoopback(*host))
         messages.sayOf(
             host.origin,
-            fmt::format("[server] '{}': others reach '{}', and there are no keys: want 'api_keys_file', or --no-auth",
+            fmt::format("[server] '{}': others reach '{}', and there are no keys: give 'api_keys_file' or --no-auth",
                         key, *host));
     };
     checkReach("host", server.host);

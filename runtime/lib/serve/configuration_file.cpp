@@ -56,8 +56,9 @@ private:
   bool readAll(int descriptor, std::string &text) {
     struct stat info;
     if (::fstat(descriptor, &info) == 0 && (info.st_mode & S_IWOTH))
-      messages.say(Kind::warning, file,
-                   "everybody may write this file, and what it names is run: want it to be its owner's");
+      messages.say(
+          Kind::warning, file,
+          "everybody may write this file, and the programs that it names are run: let only its owner write it");
     const std::string wrong = readText(descriptor, mostFileBytes, text);
     if (!wrong.empty())
       messages.say(Kind::error, file, wrong);
@@ -70,7 +71,7 @@ private:
         if (entry.value.kind == TomlValue::Kind::table)
           readTable("", entry.value);
         else
-          sayAt(Kind::error, entry.at, fmt::format("'vx': want a table, got {}", entry.value.describe()));
+          sayAt(Kind::error, entry.at, fmt::format("'vx': expected a table, got {}", entry.value.describe()));
       } else if (const std::vector<std::string> tables = {"server", "benchmarks"};
                  entry.value.kind == TomlValue::Kind::table &&
                  std::find(tables.begin(), tables.end(), entry.key) != tables.end()) {
@@ -117,7 +118,7 @@ private:
               fmt::format("{} '{}' is not a key{}", header(table), entry.key, didYouMean(entry.key, known)));
       else if (entry.value.kind != TomlValue::Kind::table)
         sayAt(Kind::error, entry.value.at,
-              fmt::format("{} '{}': want a table, got {}", header(table), entry.key, entry.value.describe()));
+              fmt::format("{} '{}': expected a table, got {}", header(table), entry.key, entry.value.describe()));
       else
         readTable(path, entry.value);
     }
@@ -136,16 +137,16 @@ private:
     const bool isList = list.value.kind == TomlValue::Kind::array;
     for (const TomlValue &table : isList ? list.value.elements : std::vector<TomlValue>{list.value}) {
       if (!isList || table.kind != TomlValue::Kind::table) {
-        sayAt(
-            Kind::error, list.at,
-            fmt::format("[server] 'model': want tables, each begun by [[vx.server.model]], got {}", table.describe()));
+        sayAt(Kind::error, list.at,
+              fmt::format("[server] 'model': expected tables, each begun by [[vx.server.model]], got {}",
+                          table.describe()));
         continue;
       }
       ModelConfiguration &model = configuration.models.emplace_back();
       model.origin = originAt(table.at);
       messages.notePlace(model.origin, table.at);
       if (!table.find("name") && !table.find("path"))
-        sayAt(Kind::error, table.at, "[server.model] wants a 'name' or a 'path', got neither");
+        sayAt(Kind::error, table.at, "[server.model] needs a 'name' or a 'path', got neither");
       std::vector<std::string> known;
       for (const ModelKey &key : modelKeys())
         known.emplace_back(key.name);

@@ -88,7 +88,7 @@ bool hasControls(std::string_view text) {
 }
 
 std::string instead(std::string_view want, const Given &given) {
-  return fmt::format("want {}, got {}", want, given.describe());
+  return fmt::format("expected {}, got {}", want, given.describe());
 }
 
 std::string set(const KeyFacts &key, Setting<uint64_t> &setting, const Given &given, const PathContext &) {
@@ -113,7 +113,7 @@ std::string setPath(Setting<std::string> &setting, const std::string &text, cons
   std::filesystem::path path = text;
   if (text == "~" || text.starts_with("~/")) {
     if (paths.home.empty())
-      return fmt::format("want HOME to be set for {}", given.describe());
+      return fmt::format("{} needs the environment variable HOME, which is not set", given.describe());
     path = paths.home + text.substr(1);
   } else if (text.starts_with("~")) {
     return instead("a path without the name of a user", given);
@@ -171,7 +171,7 @@ std::string set(const KeyFacts &key, Setting<std::string> &setting, const Given 
   if (!text)
     return instead(key.form == ValueForm::path ? "a path" : "a text", given);
   if (hasControls(*text))
-    return "want a text without control characters";
+    return "expected a text without control characters";
   switch (key.form) {
   case ValueForm::path:
     if (text->empty())
@@ -195,7 +195,7 @@ std::string set(const KeyFacts &key, Setting<std::string> &setting, const Given 
     Given(*text).list(names, unused);
     for (const std::string &name : names)
       if (!isBackend(name))
-        return fmt::format("want backends of cuda, rocm, vulkan and cpu between commas, got '{}' in {}{}", name,
+        return fmt::format("expected backends of cuda, rocm, vulkan and cpu between commas, got '{}' in {}{}", name,
                            given.describe(), didYouMean(name, {std::begin(backends), std::end(backends)}));
     break;
   }
@@ -219,9 +219,10 @@ std::string setDevices(Setting<std::vector<std::string>> &setting, std::vector<s
   if (list != std::vector<std::string>{"all"})
     for (const std::string &device : list)
       if (!isDevice(device))
-        return fmt::format("want cpu, vulkan[:N], cuda[:N] or rocm[:N] in a list, or \"all\" alone, got '{}'", device);
+        return fmt::format("expected cpu, vulkan[:N], cuda[:N] or rocm[:N] in a list, or \"all\" alone, got '{}'",
+                           device);
   if (list.size() > 64)
-    return fmt::format("want 64 devices at the most, got {}", list.size());
+    return fmt::format("expected at most 64 devices, got {}", list.size());
   setting.value = std::move(list);
   return "";
 }
@@ -233,16 +234,16 @@ std::string set(const KeyFacts &key, Setting<std::vector<std::string>> &setting,
   if (const std::optional<std::string> word = given.text(); word == "all" && key.form == ValueForm::devices)
     return setDevices(setting, {"all"});
   if (!given.list(list, inTheWay))
-    return fmt::format("want a list of texts, got {}", inTheWay);
+    return fmt::format("expected a list of texts, got {}", inTheWay);
   if (key.form == ValueForm::devices)
     return setDevices(setting, std::move(list));
   for (auto item = list.begin(); item != list.end(); ++item) {
     if (key.form == ValueForm::origins && !isOrigin(*item))
-      return fmt::format("want origins, e.g. 'https://example.org', got '{}'", *item);
+      return fmt::format("expected origins, e.g. 'https://example.org', got '{}'", *item);
     if (key.form == ValueForm::names && !isNamed(*item))
-      return fmt::format("want {}, got '{}'", wantedName, *item);
+      return fmt::format("expected {}, got '{}'", wantedName, *item);
     if (std::find(list.begin(), item, *item) != item)
-      return fmt::format("want each once, got '{}' again", *item);
+      return fmt::format("expected each once, got '{}' again", *item);
   }
   setting.value = std::move(list);
   return "";
@@ -293,21 +294,21 @@ std::string set(const KeyFacts &, Setting<MemoryShare> &setting, const Given &gi
 // { vulkan = { device_id = 0 } } and { cpu = { num_threads = 8 } }
 std::string setDevice(DeviceWish &wish, const TomlValue &table) {
   if (table.entries.size() != 1)
-    return fmt::format("want one backend in the table, got {}", table.entries.size());
+    return fmt::format("expected one backend in the table, got {}", table.entries.size());
   const auto &[backend, at, options] = table.entries.front();
   if (!isBackend(backend))
-    return fmt::format("want a backend of cuda, rocm, vulkan and cpu, got '{}'{}", backend,
+    return fmt::format("expected a backend of cuda, rocm, vulkan and cpu, got '{}'{}", backend,
                        didYouMean(backend, {std::begin(backends), std::end(backends)}));
   if (options.kind != TomlValue::Kind::table)
-    return fmt::format("want a table for '{}', got {}", backend, options.describe());
+    return fmt::format("expected a table for '{}', got {}", backend, options.describe());
   wish = {backend, 0};
   for (const auto &[name, place, value] : options.entries) {
     const std::string_view known = backend == "cpu" ? "num_threads" : "device_id";
     if (name != known)
-      return fmt::format("'{}' is not a key of '{}', want '{}'", name, backend, known);
+      return fmt::format("'{}' is not a key of '{}', expected '{}'", name, backend, known);
     const int64_t most = backend == "cpu" ? 4096 : 255;
     if (value.kind != TomlValue::Kind::integer || value.integer < 0 || value.integer > most)
-      return fmt::format("'{}': want 0 to {}, got {}", name, most, value.describe());
+      return fmt::format("'{}': expected 0 to {}, got {}", name, most, value.describe());
     if (backend == "cpu")
       wish.threads = static_cast<uint32_t>(value.integer);
     else

@@ -88,14 +88,14 @@ struct Embedder::Implementation {
   // What the text is called stands before what is wrong with it: "text 3: ".
   void check(const Tokens &text, const EmbeddingFunction &function, const auto &nameOf) const {
     if (text.ids.empty() || text.ids.size() > model.info.maxTokens)
-      throw argumentError("{}want 1 to {} tokens, got {}", nameOf(), model.info.maxTokens, text.ids.size());
+      throw argumentError("{}expected 1 to {} tokens, got {}", nameOf(), model.info.maxTokens, text.ids.size());
     if (text.typeIds.size() != text.ids.size())
-      throw argumentError("{}want {} types of tokens, as it has tokens, got {}", nameOf(), text.ids.size(),
+      throw argumentError("{}expected {} token types, one for each token, got {}", nameOf(), text.ids.size(),
                           text.typeIds.size());
     const auto checkRange = [&](const char *what, std::span<const int32_t> numbers, std::optional<int64_t> limit) {
       for (size_t i = 0; i < numbers.size(); ++i)
         if (numbers[i] < 0 || numbers[i] >= limit.value_or(INT64_MAX))
-          throw argumentError("{}want {} from 0 to {}, got {} at place {}", nameOf(), what,
+          throw argumentError("{}expected {} from 0 to {}, got {} at position {}", nameOf(), what,
                               limit.value_or(int64_t(INT32_MAX) + 1) - 1, numbers[i], i);
     };
     checkRange("tokens", text.ids, function.idLimit);
@@ -148,7 +148,7 @@ struct Embedder::Implementation {
     const bool isWhole = result.columns == model.info.dimensions;
     const std::span<const float> values = outputs[isUnit && isWhole ? function.unit : function.plain].data<float>();
     if (values.size() != texts.size() * model.info.dimensions)
-      throw dataError("function '{}': want {} elements for {} texts, got {}", function.info->name,
+      throw dataError("function '{}': expected {} elements for {} texts, got {}", function.info->name,
                       texts.size() * model.info.dimensions, texts.size(), values.size());
     result.rows = texts.size();
     result.values.reserve(result.rows * result.columns);
@@ -198,17 +198,17 @@ void Embedder::checkOptions(const RunOptions &options) const {
     throw argumentError("the model has no pooling '{}', it has: {}", poolingName(*options.pooling), names);
   }
   if (options.padTo > about.maxTokens)
-    throw argumentError("want texts that are padded to at most {} tokens, which the model takes, got {}",
+    throw argumentError("expected texts that are padded to at most {} tokens, the model's limit, got {}",
                         about.maxTokens, options.padTo);
   if (options.dimensions == 0 || options.dimensions == about.dimensions)
     return;
   if (!about.canShorten)
-    throw argumentError("want {} dimensions, the model's vectors cannot be cut short, got {}", about.dimensions,
+    throw argumentError("expected {} dimensions, the model's vectors cannot be cut short, got {}", about.dimensions,
                         options.dimensions);
   if (options.dimensions > about.dimensions)
-    throw argumentError("want 1 to {} dimensions, got {}", about.dimensions, options.dimensions);
+    throw argumentError("expected 1 to {} dimensions, got {}", about.dimensions, options.dimensions);
   if (!about.shorterDimensions.empty() && !std::ranges::count(about.shorterDimensions, options.dimensions))
-    throw argumentError("want {} dimensions or one of {}, got {}", about.dimensions,
+    throw argumentError("expected {} dimensions or one of {}, got {}", about.dimensions,
                         fmt::join(about.shorterDimensions, ", "), options.dimensions);
 }
 

@@ -15,7 +15,7 @@ const vx_asset_info &findAsset(const Module &module, const std::string &name) {
   for (const vx_asset_info &asset : module.assets())
     if (asset.name == name)
       return asset;
-  throw dataError("the module has no asset '{}', want one that vx-compile made of a folder with a model of embeddings",
+  throw dataError("the module has no asset '{}'; use one that vx-compile made of a folder with an embedding model",
                   name);
 }
 
@@ -34,7 +34,7 @@ text::Tokenizer loadTokenizer(const Module &module, const EmbeddingSettings &set
   } catch (const text::Error &error) {
     throw dataError("asset '{}': {}", name, error.what());
   }
-  throw dataError("asset '{}': 'tokenizer.asset': want a name that ends in .json, .txt or .model, got '{}'",
+  throw dataError("asset '{}': 'tokenizer.asset': expected a name that ends in .json, .txt or .model, got '{}'",
                   EmbeddingAsset, name);
 }
 
@@ -116,7 +116,7 @@ EmbeddingModel::EmbeddingModel(const Module &module, const vx_asset_info &asset)
   info.apart = find(info.pooling)->apart;
   for (size_t size : info.shorterDimensions)
     if (size > info.dimensions)
-      throw dataError("asset '{}': 'shorter_dimensions': want at most {}, which the vectors have, got {}",
+      throw dataError("asset '{}': 'shorter_dimensions': expected at most {}, the size of the vectors, got {}",
                       EmbeddingAsset, info.dimensions, size);
 }
 
@@ -130,7 +130,7 @@ void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &funct
     const bool isIndex = input.element_type == VX_I64 || input.element_type == VX_I32;
     if (!isKnown || !isMatrix(input) || !isIndex || (result.indexType && input.element_type != result.indexType))
       throw dataError(
-          "function '{}': input '{}': want input_ids, attention_mask or token_type_ids, i64 or i32 of batch and "
+          "function '{}': input '{}': expected input_ids, attention_mask or token_type_ids, i64 or i32 of batch and "
           "sequence and all of one type, got {}",
           function.name, name, describe(input));
     result.indexType = input.element_type;
@@ -149,7 +149,7 @@ void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &funct
         info.maxTokens = static_cast<size_t>(symbol.max);
   }
   if (!hasIds)
-    throw dataError("function '{}': wants an input 'input_ids', which is not there", function.name);
+    throw dataError("function '{}': expected an input 'input_ids', but it is missing", function.name);
   bool hasPlain = false, hasUnit = false;
   for (size_t i = 0; i < function.output_count; ++i) {
     const vx_argument_info &output = function.outputs[i];
@@ -158,19 +158,19 @@ void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &funct
     if (name != "embedding" && name != "unit_embedding")
       continue;
     if (!isMatrix(output) || output.element_type != VX_F32 || output.dims[1].size < 1)
-      throw dataError("function '{}': output '{}': want f32 of batch and a number of elements, got {}", function.name,
-                      name, describe(output));
+      throw dataError("function '{}': output '{}': expected f32 of batch and a number of elements, got {}",
+                      function.name, name, describe(output));
     const size_t size = static_cast<size_t>(output.dims[1].size);
     if (info.dimensions != 0 && size != info.dimensions)
-      throw dataError("function '{}': output '{}': want {} elements, as others have, got {}", function.name, name,
+      throw dataError("function '{}': output '{}': expected {} elements, as others have, got {}", function.name, name,
                       info.dimensions, size);
     info.dimensions = size;
     (name == "embedding" ? result.plain : result.unit) = i;
     has = true;
   }
   if (!hasPlain || !hasUnit)
-    throw dataError("function '{}': wants outputs 'embedding' and 'unit_embedding', '{}' is not there", function.name,
-                    hasPlain ? "unit_embedding" : "embedding");
+    throw dataError("function '{}': expected outputs 'embedding' and 'unit_embedding', but '{}' is missing",
+                    function.name, hasPlain ? "unit_embedding" : "embedding");
   info.poolings.push_back(pooling);
   result.apart = joinOf(module, function, result);
 }
@@ -197,9 +197,9 @@ std::string EmbeddingModel::addPrompt(std::string_view text, const TokenizeOptio
 Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &options) const {
   const size_t most = options.maxTokens == 0 ? info.maxTokens : options.maxTokens;
   if (most > info.maxTokens)
-    throw argumentError("want at most {} tokens a text, which the model takes, got {}", info.maxTokens, most);
+    throw argumentError("expected at most {} tokens a text, the model's limit, got {}", info.maxTokens, most);
   if (!isUtf8(given))
-    throw argumentError("want text of UTF-8, got bytes that are none");
+    throw argumentError("expected text of UTF-8, got other bytes");
   std::string text = addPrompt(given, options);
   if (settings.lowercase)
     text = toLowerCase(text);
@@ -225,7 +225,7 @@ Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &o
         throw argumentError("the text has {}{} tokens, the model takes {}", tokens.whole,
                             tokens.isCounted ? "" : " or more", most);
       if (most <= around)
-        throw argumentError("want more than {} tokens a text, which stand around it, got {}", around, most);
+        throw argumentError("expected more than the {} tokens that surround each text, got {}", around, most);
       truncation.max_length = most - around;
       truncation.stride = 0;
       truncation.side = settings.truncationSide.value_or(truncation.side);

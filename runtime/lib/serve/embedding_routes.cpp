@@ -27,7 +27,7 @@ Tokens givenTokens(const Json &list, const std::string &field) {
   Tokens tokens;
   for (const Json &id : list) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() > INT32_MAX)
-      throw serviceError(ErrorCode::invalid_value, "'{}[{}]': want the number of a token, got {}", field,
+      throw serviceError(ErrorCode::invalid_value, "'{}[{}]': expected the number of a token, got {}", field,
                          tokens.ids.size(), id.is_number() ? jsonText(id) : std::string(jsonKind(id)))
           .about(field);
     tokens.ids.push_back(id.get<int32_t>());
@@ -47,7 +47,7 @@ struct EmbeddingRequest {
 Tokens readText(const Json &text, const std::string &field, const Embedder &embedder, const TokenizeOptions &options,
                 const RunOptions &run, bool truncates) {
   if (!text.is_string() && !text.is_array())
-    throw serviceError(ErrorCode::invalid_value, "'{}': want a string or a list of tokens, got {}", field,
+    throw serviceError(ErrorCode::invalid_value, "'{}': expected a string or a list of tokens, got {}", field,
                        jsonKind(text))
         .about(field);
   if (text.empty() || (text.is_string() && text.get_ref<const std::string &>().empty()))
@@ -83,7 +83,7 @@ EmbeddingRequest readRequest(const Json &document, const Embedder &embedder) {
     const std::string name = stringMember(document, "pooling");
     asked.run.pooling = parsePooling(name);
     if (!asked.run.pooling)
-      throw serviceError(ErrorCode::invalid_value, "'pooling': want 'cls', 'mean' or 'last', got '{}'", name)
+      throw serviceError(ErrorCode::invalid_value, "'pooling': expected 'cls', 'mean' or 'last', got '{}'", name)
           .about("pooling");
   }
   if (findMember(document, "normalize"))
@@ -108,7 +108,7 @@ EmbeddingRequest readRequest(const Json &document, const Embedder &embedder) {
   if (!isList) {
     asked.texts.push_back(readText(*input, "input", embedder, options, asked.run, truncates));
   } else if (input->empty() || input->size() > mostTexts) {
-    throw serviceError(ErrorCode::invalid_value, "'input': want 1 to {} texts, got {}", mostTexts, input->size())
+    throw serviceError(ErrorCode::invalid_value, "'input': expected 1 to {} texts, got {}", mostTexts, input->size())
         .about("input");
   } else {
     for (size_t i = 0; i < input->size(); ++i)
@@ -164,7 +164,7 @@ void Service::embed(const RouteRequest &request) { embedAs(request, false); }
 void Service::embedAs(const RouteRequest &request, bool isOpenAi) {
   const Json document = parseJson(request.http().body);
   if (!document.is_object())
-    throw serviceError(ErrorCode::invalid_value, "want an object, got {}", jsonKind(document));
+    throw serviceError(ErrorCode::invalid_value, "expected an object, got {}", jsonKind(document));
   if (isOpenAi)
     checkMembers(document, {"model", "input", "encoding_format", "dimensions", "user", "pooling", "normalize",
                             "truncate", "prompt_name"});
@@ -173,7 +173,7 @@ void Service::embedAs(const RouteRequest &request, bool isOpenAi) {
   const std::string format =
       isOpenAi && findMember(document, "encoding_format") ? stringMember(document, "encoding_format") : "float";
   if (format != "float" && format != "base64")
-    throw serviceError(ErrorCode::invalid_value, "'encoding_format': want 'float' or 'base64', got '{}'", format)
+    throw serviceError(ErrorCode::invalid_value, "'encoding_format': expected 'float' or 'base64', got '{}'", format)
         .about("encoding_format");
   const std::shared_ptr<ServedModel> model = findModel(request, stringMember(document, "model"));
   const std::shared_ptr<Embedder> embedder = model->embedder();

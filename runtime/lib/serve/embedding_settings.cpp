@@ -21,7 +21,7 @@ class Node {
 public:
   Node(const Json &object, std::string path) : object(object), path(std::move(path)) {
     if (!object.is_object())
-      throw dataError("asset '{}'{}: want an object, got {}", EmbeddingAsset,
+      throw dataError("asset '{}'{}: expected an object, got {}", EmbeddingAsset,
                       this->path.empty() ? "" : ": '" + this->path + "'", show(object));
   }
 
@@ -34,7 +34,7 @@ public:
   const Json &get(const char *key) const {
     const auto found = object.find(key);
     if (found == object.end())
-      throw dataError("asset '{}': wants '{}', which is not there", EmbeddingAsset, at(key));
+      throw dataError("asset '{}': expected '{}', but it is missing", EmbeddingAsset, at(key));
     return *found;
   }
   std::string string(const char *key) const {
@@ -69,7 +69,7 @@ public:
   const Json &json() const { return object; }
 
   [[noreturn]] void fail(std::string_view key, const std::string &want, const Json &got) const {
-    throw dataError("asset '{}': '{}': want {}, got {}", EmbeddingAsset, at(key), want, show(got));
+    throw dataError("asset '{}': '{}': expected {}, got {}", EmbeddingAsset, at(key), want, show(got));
   }
 
 private:
@@ -120,7 +120,7 @@ EmbeddingSettings parseEmbeddingSettings(std::string_view text) {
   // Deeper than anything here is, it is wrong and not read.
   const auto isShallow = [](int depth, Json::parse_event_t event, Json &) {
     if ((event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) && depth > Deepest)
-      throw dataError("asset '{}': want values in at most {} others, got more", EmbeddingAsset, Deepest);
+      throw dataError("asset '{}': expected values in at most {} others, got more", EmbeddingAsset, Deepest);
     return true;
   };
   Json json;
@@ -131,7 +131,7 @@ EmbeddingSettings parseEmbeddingSettings(std::string_view text) {
   }
   const Node root(json, "");
   if (const size_t version = root.number("version", 0, SIZE_MAX); version != 1)
-    throw dataError("asset '{}': 'version': want 1, got {}", EmbeddingAsset, version);
+    throw dataError("asset '{}': 'version': expected 1, got {}", EmbeddingAsset, version);
   root.expectKeys({"version", "name", "pooling", "normalize", "max_tokens", "padding", "lowercase", "prompts",
                    "default_prompt", "can_shorten", "shorter_dimensions", "tokenizer"});
   EmbeddingSettings settings;

@@ -21,7 +21,7 @@ std::string readText(int descriptor, size_t most, std::string &text) {
       return fmt::format("cannot be read: {}", std::strerror(errno));
     text.append(buffer, static_cast<size_t>(got));
   }
-  return fmt::format("want at most {} bytes, got more", most);
+  return fmt::format("expected at most {} bytes, got more", most);
 }
 
 } // namespace vx::serve

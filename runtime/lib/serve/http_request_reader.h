@@ -80,28 +80,29 @@ public:
   void checkHeader(HttpRequest &head) const {
     const std::string_view target(parser.get().target().data(), parser.get().target().size());
     if (!splitTarget(target, head.path, head.query))
-      throw serviceError(ErrorCode::bad_request, "want a path of UTF-8 that begins with '/', got '{}'", target);
+      throw serviceError(ErrorCode::bad_request, "expected a path of UTF-8 that begins with '/', got '{}'", target);
     if (head.headers.size() > limits.headerCount)
       throw serviceError(ErrorCode::headers_too_large, "a request may have {} headers, got {}", limits.headerCount,
                          head.headers.size());
     if (parser.get().version() >= 11 && head.headerCount("host") != 1)
-      throw serviceError(ErrorCode::bad_request, "want one Host header, got {}", head.headerCount("host"));
+      throw serviceError(ErrorCode::bad_request, "expected one Host header, got {}", head.headerCount("host"));
     if (hasFolds)
-      throw ServiceError(ErrorCode::bad_request, "want each header on one line, got one that goes on in the next");
+      throw ServiceError(ErrorCode::bad_request, "expected each header on one line, got one that goes on in the next");
     for (const std::string_view name : onceOnly)
       if (const size_t count = head.headerCount(name); count > 1)
-        throw serviceError(ErrorCode::bad_request, "want one header '{}', got {}", name, count);
+        throw serviceError(ErrorCode::bad_request, "expected one header '{}', got {}", name, count);
     if (const std::string *coding = head.header("transfer-encoding")) {
       if (head.header("content-length"))
         throw ServiceError(ErrorCode::bad_request, "a request has Content-Length or Transfer-Encoding, got both");
       if (!isSameName(*coding, "chunked") || !parser.chunked() || parser.get().version() < 11)
-        throw serviceError(ErrorCode::bad_request, "want Transfer-Encoding 'chunked' of HTTP/1.1, got '{}'", *coding);
+        throw serviceError(ErrorCode::bad_request, "expected Transfer-Encoding 'chunked' of HTTP/1.1, got '{}'",
+                           *coding);
     }
     if (const std::string *length = head.header("content-length"); length && !isNumber(*length))
-      throw serviceError(ErrorCode::bad_request, "want digits as Content-Length, got '{}'", *length);
+      throw serviceError(ErrorCode::bad_request, "expected digits as Content-Length, got '{}'", *length);
     const std::string *expectation = head.header("expect");
     if (expectation && mediaType(*expectation) != "100-continue")
-      throw serviceError(ErrorCode::bad_request, "want Expect '100-continue', got '{}'", *expectation);
+      throw serviceError(ErrorCode::bad_request, "expected '100-continue' in header Expect, got '{}'", *expectation);
   }
   // Throws a ServiceError for a length that is too much at any time. Bodies are read from then on, and count as they
   // come: what is only promised takes nobody's room. `account` is whose share of bytes they count in, besides that of

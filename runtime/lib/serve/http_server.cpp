@@ -44,7 +44,7 @@ std::shared_ptr<TlsContext> readTls(const TlsFiles &files) {
     if (descriptor >= 0)
       ::close(descriptor);
     return Error(Error::Kind::data,
-                 fmt::format("{} '{}': {}", what, path, descriptor >= 0 ? "want PEM: " + reason : unreadable.text));
+                 fmt::format("{} '{}': {}", what, path, descriptor >= 0 ? "expected PEM: " + reason : unreadable.text));
   };
   tls->use_certificate_chain_file(files.certificate, error);
   if (error)

@@ -84,7 +84,7 @@ private:
 
 ServiceError kindError(std::string_view where, std::string_view name, std::string_view want, const Json &got) {
   const std::string path = memberPath(where, name);
-  return serviceError(ErrorCode::invalid_value, "'{}': want {}, got {}", path, want, jsonKind(got)).about(path);
+  return serviceError(ErrorCode::invalid_value, "'{}': expected {}, got {}", path, want, jsonKind(got)).about(path);
 }
 
 } // namespace
@@ -147,7 +147,7 @@ uint64_t sizeMember(const Json &object, const char *name, uint64_t least, uint64
   if (!member)
     return standard;
   if (!member->is_number_unsigned() || member->get<uint64_t>() < least || member->get<uint64_t>() > most)
-    throw serviceError(ErrorCode::invalid_value, "'{}': want {} to {}, got {}", name, least, most,
+    throw serviceError(ErrorCode::invalid_value, "'{}': expected {} to {}, got {}", name, least, most,
                        member->is_number() ? member->dump() : std::string(jsonKind(*member)))
         .about(name);
   return member->get<uint64_t>();

@@ -42,7 +42,8 @@ Caller KeyGatekeeper::identify(const HttpRequest &request) {
     throw ServiceError(ErrorCode::rate_limited, "too many wrong keys have come from this address").after(seconds);
   const std::string_view presented = presentedKey(request);
   if (presented.empty())
-    throw ServiceError(ErrorCode::invalid_api_key, "want a key, as 'Authorization: Bearer KEY' or 'x-api-key: KEY'");
+    throw ServiceError(ErrorCode::invalid_api_key,
+                       "expected a key, as 'Authorization: Bearer KEY' or 'x-api-key: KEY'");
   const ApiKey *key = keys->find(presented);
   if (!key) {
     failures->addFailure(request.address, now);

@@ -34,21 +34,21 @@ Json splitBody(const HttpRequest &request, std::string_view &binary) {
   if (given) {
     const auto [end, error] = std::from_chars(given->data(), given->data() + given->size(), length);
     if (error != std::errc() || end != given->data() + given->size() || length > request.body.size())
-      throw serviceError(ErrorCode::invalid_value, "want Inference-Header-Content-Length up to {}, got '{}'",
+      throw serviceError(ErrorCode::invalid_value, "expected Inference-Header-Content-Length up to {}, got '{}'",
                          request.body.size(), *given);
   }
   const std::string_view body = request.body;
   binary = body.substr(length);
   Json document = parseJson(body.substr(0, length));
   if (!document.is_object())
-    throw serviceError(ErrorCode::invalid_value, "want an object, got {}", jsonKind(document));
+    throw serviceError(ErrorCode::invalid_value, "expected an object, got {}", jsonKind(document));
   return document;
 }
 
 const Json *parametersOf(const Json &object, std::string_view where) {
   const Json *parameters = findMember(object, "parameters");
   if (parameters && !parameters->is_object())
-    throw serviceError(ErrorCode::invalid_value, "'{}': want an object, got {}", memberPath(where, "parameters"),
+    throw serviceError(ErrorCode::invalid_value, "'{}': expected an object, got {}", memberPath(where, "parameters"),
                        jsonKind(*parameters));
   return parameters;
 }
@@ -56,7 +56,7 @@ const Json *parametersOf(const Json &object, std::string_view where) {
 std::vector<Value> readInputs(const Json &document, const vx_function_info &function, std::string_view &binary) {
   const Json *list = findMember(document, "inputs");
   if (!list || !list->is_array())
-    throw serviceError(ErrorCode::invalid_value, "'inputs': want a list, got {}", list ? jsonKind(*list) : "none");
+    throw serviceError(ErrorCode::invalid_value, "'inputs': expected a list, got {}", list ? jsonKind(*list) : "none");
   std::vector<std::string> names;
   for (size_t i = 0; i < function.input_count; ++i)
     names.emplace_back(function.inputs[i].name);
@@ -65,7 +65,7 @@ std::vector<Value> readInputs(const Json &document, const vx_function_info &func
     const Json &input = (*list)[i];
     const std::string where = fmt::format("inputs[{}]", i);
     if (!input.is_object())
-      throw serviceError(ErrorCode::invalid_value, "'{}': want an object, got {}", where, jsonKind(input));
+      throw serviceError(ErrorCode::invalid_value, "'{}': expected an object, got {}", where, jsonKind(input));
     const std::string name = stringMember(input, "name", where);
     const auto place = std::find(names.begin(), names.end(), name);
     if (place == names.end())
@@ -80,7 +80,7 @@ std::vector<Value> readInputs(const Json &document, const vx_function_info &func
     if (!values[i])
       throw serviceError(ErrorCode::invalid_value, "input '{}' is missing", names[i]);
   if (!binary.empty())
-    throw serviceError(ErrorCode::invalid_value, "{} bytes are left behind the inputs", binary.size());
+    throw serviceError(ErrorCode::invalid_value, "{} bytes are left after the inputs", binary.size());
   return values;
 }
 
@@ -96,11 +96,11 @@ void readOutputs(const Json &document, const vx_function_info &function, InferRe
     return;
   }
   if (!list->is_array())
-    throw serviceError(ErrorCode::invalid_value, "'outputs': want a list, got {}", jsonKind(*list));
+    throw serviceError(ErrorCode::invalid_value, "'outputs': expected a list, got {}", jsonKind(*list));
   for (size_t i = 0; i < list->size(); ++i) {
     const std::string where = fmt::format("outputs[{}]", i);
     if (!(*list)[i].is_object())
-      throw serviceError(ErrorCode::invalid_value, "'{}': want an object, got {}", where, jsonKind((*list)[i]));
+      throw serviceError(ErrorCode::invalid_value, "'{}': expected an object, got {}", where, jsonKind((*list)[i]));
     const std::string name = stringMember((*list)[i], "name", where);
     std::vector<std::string> names;
     for (size_t j = 0; j < function.output_count; ++j)

@@ -38,7 +38,7 @@ ServiceError valueError(std::string_view field, fmt::format_string<Args...> form
 void flatten(const Json &data, std::span<const int64_t> dims, const std::string &field,
              std::vector<const Json *> &elements) {
   if (!data.is_array())
-    throw valueError(field, "want a list, got {}", jsonKind(data));
+    throw valueError(field, "expected a list, got {}", jsonKind(data));
   const bool isNested = dims.size() > 1 && !data.empty() && data[0].is_array();
   if (!isNested) {
     for (const Json &element : data)
@@ -46,7 +46,7 @@ void flatten(const Json &data, std::span<const int64_t> dims, const std::string 
     return;
   }
   if (static_cast<int64_t>(data.size()) != dims[0])
-    throw valueError(field, "want {} lists for the shape, got {}", dims[0], data.size());
+    throw valueError(field, "expected {} lists for the shape, got {}", dims[0], data.size());
   for (size_t i = 0; i < data.size(); ++i) {
     const size_t before = elements.size();
     const std::string part = fmt::format("{}[{}]", field, i);
@@ -55,14 +55,14 @@ void flatten(const Json &data, std::span<const int64_t> dims, const std::string 
     for (int64_t dim : dims.subspan(1))
       want *= static_cast<size_t>(dim);
     if (elements.size() - before != want)
-      throw valueError(part, "want {} elements for the shape, got {}", want, elements.size() - before);
+      throw valueError(part, "expected {} elements for the shape, got {}", want, elements.size() - before);
   }
 }
 
 template <typename T>
 void storeElement(const Json &element, const std::string &field, size_t index, std::string_view type, T *place) {
   const auto wrong = [&](std::string_view want) {
-    return valueError(fmt::format("{}[{}]", field, index), "want {}, got {}", want,
+    return valueError(fmt::format("{}[{}]", field, index), "expected {}, got {}", want,
                       element.is_number() ? jsonText(element) : std::string(jsonKind(element)));
   };
   if constexpr (std::is_same_v<T, bool>) {
@@ -123,12 +123,12 @@ std::vector<int64_t> readShape(const Json &input, std::string_view where, uint64
   const std::string field = memberPath(where, "shape");
   const Json *shape = findMember(input, "shape");
   if (!shape || !shape->is_array())
-    throw valueError(field, "want a list of sizes, got {}", shape ? jsonKind(*shape) : "none");
+    throw valueError(field, "expected a list of sizes, got {}", shape ? jsonKind(*shape) : "none");
   std::vector<int64_t> dims;
   unsigned __int128 product = 1;
   for (const Json &dim : *shape) {
     if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX)
-      throw valueError(fmt::format("{}[{}]", field, dims.size()), "want a size, got {}",
+      throw valueError(fmt::format("{}[{}]", field, dims.size()), "expected a size, got {}",
                        dim.is_number() ? jsonText(dim) : std::string(jsonKind(dim)));
     dims.push_back(dim.get<int64_t>());
     product *= dim.get<uint64_t>();
@@ -146,12 +146,12 @@ std::optional<uint64_t> binarySize(const Json &input, std::string_view where) {
   if (!parameters)
     return std::nullopt;
   if (!parameters->is_object())
-    throw valueError(memberPath(where, "parameters"), "want an object, got {}", jsonKind(*parameters));
+    throw valueError(memberPath(where, "parameters"), "expected an object, got {}", jsonKind(*parameters));
   const Json *size = findMember(*parameters, "binary_data_size");
   if (!size)
     return std::nullopt;
   if (!size->is_number_unsigned())
-    throw valueError(memberPath(where, "parameters.binary_data_size"), "want a number of bytes, got {}",
+    throw valueError(memberPath(where, "parameters.binary_data_size"), "expected a number of bytes, got {}",
                      size->is_number() ? size->dump() : std::string(jsonKind(*size)));
   return size->get<uint64_t>();
 }
@@ -162,7 +162,7 @@ std::vector<std::string> splitStrings(std::string_view bytes, uint64_t count, co
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t length = 0;
     if (bytes.size() < sizeof(length))
-      throw valueError(field, "want the length of element {} in 4 bytes, got {}", i, bytes.size());
+      throw valueError(field, "expected the length of element {} in 4 bytes, got {}", i, bytes.size());
     std::memcpy(&length, bytes.data(), sizeof(length));
     bytes.remove_prefix(sizeof(length));
     if (length > bytes.size())
@@ -171,7 +171,7 @@ std::vector<std::string> splitStrings(std::string_view bytes, uint64_t count, co
     bytes.remove_prefix(length);
   }
   if (!bytes.empty())
-    throw valueError(field, "{} bytes are left behind {} elements", bytes.size(), count);
+    throw valueError(field, "{} bytes are left after {} elements", bytes.size(), count);
   return texts;
 }
 
@@ -190,11 +190,11 @@ Value readBinary(vx_element_type type, const std::vector<int64_t> &dims, uint64_
   }
   const uint64_t want = count * (vx_element_type_bits(type) / 8);
   if (bytes.size() != want)
-    throw valueError(field, "want {} bytes for the shape, got {}", want, bytes.size());
+    throw valueError(field, "expected {} bytes for the shape, got {}", want, bytes.size());
   if (type == VX_BOOL)
     for (size_t i = 0; i < bytes.size(); ++i)
       if (static_cast<uint8_t>(bytes[i]) > 1)
-        throw valueError(field, "element {} of BOOL: want 0 or 1, got {}", i, static_cast<uint8_t>(bytes[i]));
+        throw valueError(field, "element {} of BOOL: expected 0 or 1, got {}", i, static_cast<uint8_t>(bytes[i]));
   return Value::raw(type, dims, bytes.data(), bytes.size());
 }
 
@@ -203,12 +203,12 @@ Value readList(vx_element_type type, const std::vector<int64_t> &dims, uint64_t 
   std::vector<const Json *> elements;
   flatten(data, dims, field, elements);
   if (elements.size() != count)
-    throw valueError(field, "want {} elements for the shape, got {}", count, elements.size());
+    throw valueError(field, "expected {} elements for the shape, got {}", count, elements.size());
   if (type == VX_STRING) {
     std::vector<std::string> texts;
     for (const Json *element : elements) {
       if (!element->is_string())
-        throw valueError(fmt::format("{}[{}]", field, texts.size()), "want a string, got {}", jsonKind(*element));
+        throw valueError(fmt::format("{}[{}]", field, texts.size()), "expected a string, got {}", jsonKind(*element));
       texts.push_back(element->get<std::string>());
     }
     return Value::strings(dims, texts);
@@ -254,7 +254,7 @@ Value readKserveTensor(const Json &input, const vx_argument_info &argument, std:
   if (const std::optional<uint64_t> size = binarySize(input, where)) {
     const std::string field = memberPath(where, "parameters.binary_data_size");
     if (data)
-      throw valueError(where, "want 'data' or binary data, got both");
+      throw valueError(where, "expected 'data' or binary data, got both");
     if (*size > binary.size())
       throw valueError(field, "{} bytes, but {} are left of the body", *size, binary.size());
     const std::string_view own = binary.substr(0, *size);
@@ -262,7 +262,7 @@ Value readKserveTensor(const Json &input, const vx_argument_info &argument, std:
     return readBinary(*type, dims, count, own, field);
   }
   if (!data)
-    throw valueError(where, "want 'data' or 'parameters.binary_data_size', got neither");
+    throw valueError(where, "expected 'data' or 'parameters.binary_data_size', got neither");
   return readList(*type, dims, count, *data, memberPath(where, "data"));
 }
 

@@ -58,7 +58,7 @@ bool listFolder(const std::string &folder, std::vector<FolderEntry> &entries, st
     if (name.starts_with('.') || name == recovered)
       continue;
     if (entries.size() == mostEntries) {
-      error = fmt::format("want at most {} files in one folder, got more", mostEntries);
+      error = fmt::format("expected at most {} files in one folder, got more", mostEntries);
       return false;
     }
     std::error_code unused;
@@ -153,7 +153,7 @@ std::string chooseOnnx(const std::string &folder, const std::vector<FolderEntry>
   if (names.size() == 1)
     return prefix + names.front();
   if (!names.empty()) {
-    refusal = fmt::format("want one .onnx file or a model.onnx, got {}", quoteNames(names));
+    refusal = fmt::format("expected one .onnx file or a model.onnx, got {}", quoteNames(names));
     return "";
   }
   for (std::string_view ending : {".gguf", ".safetensors", ".bin", ".pt"})
@@ -169,7 +169,7 @@ std::string chooseOnnx(const std::string &folder, const std::vector<FolderEntry>
 void setName(ModelPlace &place, const std::string &name) {
   place.name = printableLine(name);
   if (place.name != name)
-    place.refusal = "want a name of UTF-8 without control characters";
+    place.refusal = "expected a name of UTF-8 without control characters";
 }
 
 // The first bytes of a module say that it is one; all else is read when it is loaded.
@@ -301,7 +301,7 @@ ModelPlace lookAtModel(const std::string &path, const std::string &root) {
   if (isFolder)
     lookAtFolder(place);
   else if (!kindOfFile(name.string()))
-    place.refusal = fmt::format("want a .vxm or .onnx file, or a folder, got '{}'", name.string());
+    place.refusal = fmt::format("expected a .vxm or .onnx file, or a folder, got '{}'", name.string());
   else if (place.kind == ModelKind::module)
     place.refusal = checkModule(path);
   return place;
@@ -315,7 +315,7 @@ std::vector<ModelPlace> findModels(const std::string &folder, std::string &refus
     return {};
   }
   if (!S_ISDIR(info.st_mode)) {
-    refusal = fmt::format("'{}' is {}, want a folder", folder, fileKind(info.st_mode));
+    refusal = fmt::format("'{}' is {}, expected a folder", folder, fileKind(info.st_mode));
     return {};
   }
   const AccessVerdict verdict = judgeModelAccess(folder);

@@ -30,7 +30,7 @@ ModelRegistry ModelRegistry::read(const Configuration &configuration) {
   else if (!configuration.modelDir->empty())
     registry.addFolder(*configuration.modelDir);
   else
-    registry.folderRefusal = "want 'model_dir', there is no HOME to look in";
+    registry.folderRefusal = "expected 'model_dir', because HOME is not set";
   registry.refuseDuplicates();
   for (const ModelConfiguration &model : configuration.models)
     registry.addConfigured(model);

@@ -15,7 +15,7 @@ Json bodyOf(const RouteRequest &request, std::initializer_list<std::string_view>
     return Json::object();
   Json body = parseJson(request.http().body);
   if (!body.is_object())
-    throw serviceError(ErrorCode::invalid_value, "want an object, got {}", jsonKind(body));
+    throw serviceError(ErrorCode::invalid_value, "expected an object, got {}", jsonKind(body));
   checkMembers(body, known);
   return body;
 }
@@ -27,7 +27,7 @@ Json parametersOf(const RouteRequest &request, std::initializer_list<std::string
   if (!parameters)
     return Json::object();
   if (!parameters->is_object())
-    throw serviceError(ErrorCode::invalid_value, "'parameters': want an object, got {}", jsonKind(*parameters));
+    throw serviceError(ErrorCode::invalid_value, "'parameters': expected an object, got {}", jsonKind(*parameters));
   for (const auto &[name, value] : parameters->items())
     if (name == "config" || name.starts_with("file:"))
       throw serviceError(ErrorCode::invalid_value,

@@ -246,7 +246,7 @@ void Service::admit(HttpRequest &head) {
   // Clients of KServe say nothing, or that there are bytes.
   const bool isInfer = isKservePath(head.path);
   if (media != "application/json" && !(isInfer && (media.empty() || media == "application/octet-stream")))
-    throw serviceError(ErrorCode::unsupported_media_type, "want Content-Type 'application/json'{}, got '{}'",
+    throw serviceError(ErrorCode::unsupported_media_type, "expected Content-Type 'application/json'{}, got '{}'",
                        isInfer ? " or 'application/octet-stream'" : "", type ? *type : "");
 }
 
@@ -402,8 +402,8 @@ Clock::time_point Service::deadlineOf(const HttpRequest &request) const {
     uint64_t given = 0;
     const auto [end, error] = std::from_chars(wanted->data(), wanted->data() + wanted->size(), given);
     if (error != std::errc() || end != wanted->data() + wanted->size() || given == 0)
-      throw serviceError(ErrorCode::invalid_value, "want a number of milliseconds in x-request-timeout-ms, got '{}'",
-                         *wanted)
+      throw serviceError(ErrorCode::invalid_value,
+                         "expected a number of milliseconds in x-request-timeout-ms, got '{}'", *wanted)
           .about("x-request-timeout-ms");
     milliseconds = std::min(milliseconds, given);
   }

@@ -41,7 +41,7 @@ void JsonNode::want(const char *what) const {
   std::string got = value->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (got.size() > 60)
     got = got.substr(0, 57) + "...";
-  fail(std::string("want ") + what + ", got " + got);
+  fail(std::string("expected ") + what + ", got " + got);
 }
 
 bool JsonNode::has(const char *name) const {

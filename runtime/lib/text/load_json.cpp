@@ -23,12 +23,12 @@ Truncation readTruncation(const JsonNode &node) {
   const std::string strategy = node.string("strategy", "LongestFirst"), side = node.string("direction", "Right");
   using Strategy = Truncation::Strategy;
   if (strategy != "LongestFirst" && strategy != "OnlyFirst" && strategy != "OnlySecond")
-    node["strategy"].fail("want LongestFirst, OnlyFirst or OnlySecond, got '" + strategy + "'");
+    node["strategy"].fail("expected LongestFirst, OnlyFirst or OnlySecond, got '" + strategy + "'");
   truncation.strategy = strategy == "LongestFirst" ? Strategy::longest_first
                         : strategy == "OnlyFirst"  ? Strategy::only_first
                                                    : Strategy::only_second;
   if (side != "Left" && side != "Right")
-    node["direction"].fail("want Left or Right, got '" + side + "'");
+    node["direction"].fail("expected Left or Right, got '" + side + "'");
   truncation.side = side == "Left" ? Side::left : Side::right;
   return truncation;
 }
@@ -39,10 +39,10 @@ Padding readPadding(const JsonNode &node) {
   if (strategy.isObject())
     padding.length = strategy["Fixed"].integer(0, UINT32_MAX);
   else if (strategy.string() != "BatchLongest")
-    strategy.fail("want BatchLongest or Fixed, got '" + strategy.string() + "'");
+    strategy.fail("expected BatchLongest or Fixed, got '" + strategy.string() + "'");
   const std::string side = node.string("direction", "Right");
   if (side != "Left" && side != "Right")
-    node["direction"].fail("want Left or Right, got '" + side + "'");
+    node["direction"].fail("expected Left or Right, got '" + side + "'");
   padding.side = side == "Left" ? Side::left : Side::right;
   padding.multiple_of = node.has("pad_to_multiple_of") ? node["pad_to_multiple_of"].integer(0, UINT32_MAX) : 0;
   padding.id = static_cast<int32_t>(node["pad_id"].integer(0, mostTokens - 1));
@@ -65,7 +65,7 @@ AddedTokens readAddedTokens(const JsonNode &list, const Implementation &all) {
     if (token.content.empty())
       continue;
     if (const int32_t id = all.model->find(token.content); id >= 0 && id != token.id)
-      node["id"].fail("want the number that the model has for '" + token.content + "', " + std::to_string(id) +
+      node["id"].fail("expected the number that the model has for '" + token.content + "', " + std::to_string(id) +
                       ", got " + std::to_string(token.id));
     token.pattern = all.patternOf(token);
     tokens.push_back(std::move(token));

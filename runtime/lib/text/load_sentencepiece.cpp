@@ -37,7 +37,7 @@ public:
     const uint64_t tag = varint();
     field = static_cast<uint32_t>(tag >> 3);
     if (tag >> 3 == 0 || tag >> 32 != 0)
-      failAt(place(), "want the number of a field, got " + std::to_string(tag >> 3));
+      failAt(place(), "expected the number of a field, got " + std::to_string(tag >> 3));
     isBytes = (tag & 7) == 2;
     switch (tag & 7) {
     case 0:
@@ -49,7 +49,7 @@ public:
     case 2: {
       const uint64_t size = varint();
       if (size > bytes.size() - at)
-        failAt(place(), "want " + std::to_string(size) + " bytes, got " + std::to_string(bytes.size() - at));
+        failAt(place(), "expected " + std::to_string(size) + " bytes, got " + std::to_string(bytes.size() - at));
       content = bytes.substr(at, size);
       at += size;
       break;
@@ -58,18 +58,18 @@ public:
       value = fixed(4);
       break;
     default:
-      failAt(place(), "want a type of field of 0, 1, 2 or 5, got " + std::to_string(tag & 7));
+      failAt(place(), "expected a type of field of 0, 1, 2 or 5, got " + std::to_string(tag & 7));
     }
     return true;
   }
   Message inner() const {
     if (!isBytes)
-      failAt(place(), "want field " + std::to_string(field) + " to be a message");
+      failAt(place(), "expected field " + std::to_string(field) + " to be a message");
     return Message(content, static_cast<size_t>(content.data() - bytes.data()) + offset);
   }
   std::string text() const {
     if (!isBytes || findIllFormed(content) != content.size())
-      failAt(place(), "want field " + std::to_string(field) + " to be UTF-8");
+      failAt(place(), "expected field " + std::to_string(field) + " to be UTF-8");
     return std::string(content);
   }
   size_t place() const { return offset + at; }
@@ -79,17 +79,17 @@ private:
     uint64_t number = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       if (at == bytes.size())
-        failAt(place(), "want a number, got the end");
+        failAt(place(), "expected a number, got the end");
       const auto byte = static_cast<unsigned char>(bytes[at++]);
       number |= uint64_t(byte & 0x7f) << shift;
       if (byte < 0x80)
         return number;
     }
-    failAt(place(), "want a number of at most 10 bytes");
+    failAt(place(), "expected a number of at most 10 bytes");
   }
   uint64_t fixed(size_t size) {
     if (bytes.size() - at < size)
-      failAt(place(), "want " + std::to_string(size) + " bytes, got " + std::to_string(bytes.size() - at));
+      failAt(place(), "expected " + std::to_string(size) + " bytes, got " + std::to_string(bytes.size() - at));
     uint64_t number = 0;
     for (size_t i = size; i > 0; --i)
       number = number << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
@@ -122,9 +122,9 @@ void readPiece(Message message, Specification &all) {
       kind = message.value;
   }
   if (kind < 1 || kind > 6)
-    failAt(message.place(), "want a kind of piece of 1 to 6, got " + std::to_string(kind));
+    failAt(message.place(), "expected a kind of piece of 1 to 6, got " + std::to_string(kind));
   if (!std::isfinite(score))
-    failAt(message.place(), "want a finite score for '" + printableLine(piece) + "'");
+    failAt(message.place(), "expected a finite score for '" + printableLine(piece) + "'");
   const auto id = static_cast<int32_t>(all.pieces.kinds.size());
   all.pieces.vocabulary.set(id, piece);
   all.pieces.scores.push_back(score);
@@ -144,7 +144,7 @@ void readTrainer(Message message, Specification &all) {
       all.unknownSurface = message.text();
   }
   if (type != 1 && type != 2)
-    failAt(message.place(), "want a model of type 1 (Unigram) or 2 (BPE), " +
+    failAt(message.place(), "expected a model of type 1 (Unigram) or 2 (BPE), " +
                                 std::string(type == 3   ? "WORD"
                                             : type == 4 ? "CHAR"
                                                         : "others") +
@@ -335,8 +335,8 @@ Specification readModelFile(std::string_view bytes) {
   }
   const auto unknown = std::ranges::find(all.pieces.kinds, SentencePieces::Kind::Unknown);
   if (unknown == all.pieces.kinds.end())
-    failAt(bytes.size(),
-           "want a piece for what is unknown, got " + std::to_string(all.pieces.kinds.size()) + " pieces without one");
+    failAt(bytes.size(), "expected a piece for what is unknown, got " + std::to_string(all.pieces.kinds.size()) +
+                             " pieces without one");
   all.pieces.unknown = static_cast<int32_t>(unknown - all.pieces.kinds.begin());
   return all;
 }

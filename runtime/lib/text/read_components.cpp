@@ -24,7 +24,7 @@ std::string readBase64(const JsonNode &node) {
   size_t end = 0;
   std::string bytes = decodeBase64(text, end);
   if (end < text.size() && text[end] != '=')
-    node.fail("want base64, got a character of number " + std::to_string(static_cast<unsigned char>(text[end])));
+    node.fail("expected base64, got a character of number " + std::to_string(static_cast<unsigned char>(text[end])));
   return bytes;
 }
 
@@ -33,7 +33,8 @@ Behaviour readBehaviour(const JsonNode &node) {
                                                "Contiguous"};
   const auto found = std::ranges::find(names, node.string());
   if (found == std::end(names))
-    node.fail("want Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous, got '" + node.string() + "'");
+    node.fail("expected Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous, got '" + node.string() +
+              "'");
   return static_cast<Behaviour>(found - std::begin(names));
 }
 
@@ -42,7 +43,7 @@ PrependScheme readPrependScheme(const JsonNode &node) {
     return node.boolean("add_prefix_space", true) ? PrependScheme::Always : PrependScheme::Never;
   const std::string scheme = node["prepend_scheme"].string();
   if (scheme != "first" && scheme != "never" && scheme != "always")
-    node["prepend_scheme"].fail("want first, never or always, got '" + scheme + "'");
+    node["prepend_scheme"].fail("expected first, never or always, got '" + scheme + "'");
   return scheme == "first" ? PrependScheme::First : scheme == "never" ? PrependScheme::Never : PrependScheme::Always;
 }
 
@@ -57,7 +58,7 @@ std::string spell(char32_t code) {
 char32_t readCharacter(const JsonNode &node) {
   const std::string &text = node.string();
   if (text.empty() || codePointAt(text, 0).size != text.size())
-    node.fail("want one character, got '" + text + "'");
+    node.fail("expected one character, got '" + text + "'");
   return codePointAt(text, 0).code;
 }
 
@@ -65,7 +66,7 @@ Pattern readPattern(const JsonNode &node) {
   if (node.has("String"))
     return Pattern::fromLiteral(node["String"].string());
   if (!node.has("Regex"))
-    node.fail("want 'String' or 'Regex'");
+    node.fail("expected 'String' or 'Regex'");
   return Pattern::fromExpression(node["Regex"].string());
 }
 
@@ -163,7 +164,7 @@ std::vector<TemplatePart> readTemplate(const JsonNode &list, const JsonNode &spe
     const std::string &id = piece["id"].string();
     if (isText) {
       if (id != "A" && id != "B")
-        piece["id"].fail("want A or B, got '" + id + "'");
+        piece["id"].fail("expected A or B, got '" + id + "'");
       part.text = id == "B";
     } else {
       const JsonNode ids = specials[id.c_str()]["ids"];
@@ -193,7 +194,7 @@ void readPostProcessor(const JsonNode &node, std::vector<PostProcessor> &process
     processor.parts = Template{readTemplate(node["single"], node["special_tokens"]),
                                readTemplate(node["pair"], node["special_tokens"])};
     if (std::ranges::any_of(processor.parts->single, [](const TemplatePart &part) { return part.text == 1; }))
-      node["single"].fail("want no second text, got one");
+      node["single"].fail("expected no second text, got one");
   } else if (type == "BertProcessing" || type == "RobertaProcessing") {
     const bool isRoberta = type == "RobertaProcessing";
     const TemplatePart first{-1, {readId(node["cls"].at(1))}, 0}, separator{-1, {readId(node["sep"].at(1))}, 0};
@@ -213,7 +214,7 @@ void readPostProcessor(const JsonNode &node, std::vector<PostProcessor> &process
   }
   if (processor.parts &&
       std::ranges::any_of(processors, [](const PostProcessor &other) { return other.parts.has_value(); }))
-    node.fail("want one template, got a second one");
+    node.fail("expected one template, got a second one");
   processors.push_back(std::move(processor));
 }
 

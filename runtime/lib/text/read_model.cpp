@@ -9,8 +9,8 @@ namespace {
 
 int32_t readId(const nlohmann::json &value, const JsonNode &vocabulary, const std::string &token) {
   if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() >= mostTokens)
-    vocabulary.fail("want a whole number from 0 to " + std::to_string(mostTokens - 1) + " for '" + token + "', got " +
-                    value.dump());
+    vocabulary.fail("expected a whole number from 0 to " + std::to_string(mostTokens - 1) + " for '" + token +
+                    "', got " + value.dump());
   return value.get<int32_t>();
 }
 
@@ -21,7 +21,7 @@ Vocabulary readVocabulary(const JsonNode &node) {
     largest = std::max<int64_t>(largest, readId(id, node, token));
   // A number takes memory whether or not it has a token.
   if (largest > 16 * static_cast<int64_t>(node.size()) + 65536)
-    node.fail("want numbers near the count of tokens, " + std::to_string(node.size()) + ", got " +
+    node.fail("expected numbers near the count of tokens, " + std::to_string(node.size()) + ", got " +
               std::to_string(largest));
   for (const auto &[token, id] : node.raw().items())
     vocabulary.set(id.get<int32_t>(), token);
@@ -51,7 +51,7 @@ BpeRules readBpeRules(const JsonNode &node, bool isOfBytes) {
     const std::string &text = merges.at(i).string();
     const size_t space = text.find(' ');
     if (space == text.npos || text.find(' ', space + 1) != text.npos)
-      merges.at(i).fail("want two tokens with a space between, got '" + text + "'");
+      merges.at(i).fail("expected two tokens with a space between, got '" + text + "'");
     rules.merges.emplace_back(text.substr(0, space), text.substr(space + 1));
   }
   return rules;
@@ -60,7 +60,7 @@ BpeRules readBpeRules(const JsonNode &node, bool isOfBytes) {
 ModelPointer readUnigram(const JsonNode &node) {
   const JsonNode list = node["vocab"];
   if (list.wantArray().size() >= static_cast<size_t>(mostTokens))
-    list.fail("want fewer than " + std::to_string(mostTokens) + " tokens, got " + std::to_string(list.size()));
+    list.fail("expected fewer than " + std::to_string(mostTokens) + " tokens, got " + std::to_string(list.size()));
   Vocabulary vocabulary;
   std::vector<double> scores;
   for (size_t i = 0; i < list.size(); ++i) {

@@ -99,9 +99,9 @@ public:
   EarlyStopping(uint64_t patience, double least, std::string monitor)
       : patience(patience), least(least), monitor(std::move(monitor)) {
     if (patience == 0)
-      throw argumentError("early_stopping: want a patience of 1 epoch or more, got 0");
+      throw argumentError("early_stopping: expected a patience of 1 epoch or more, got 0");
     if (!std::isfinite(least) || least < 0)
-      throw argumentError("early_stopping: want a difference of 0 or more, got {}", least);
+      throw argumentError("early_stopping: expected a difference of 0 or more, got {}", least);
   }
   void on_epoch(Session &session, const Epoch &epoch) override {
     const double value = (epoch.validation ? *epoch.validation : epoch.training).of(monitor);
@@ -126,7 +126,7 @@ public:
     for (auto [place, base] : {std::pair(&given, 10), std::pair(&bits, 16), std::pair(&epochs, 10)}) {
       const auto [last, error] = std::from_chars(at, end, *place, base);
       if (error != std::errc())
-        throw dataError("checkpoint: early_stopping wants three numbers, got '{}'", state);
+        throw dataError("checkpoint: early_stopping: expected three numbers, got '{}'", state);
       at = last < end ? last + 1 : last;
     }
     has = given != 0;
@@ -147,11 +147,12 @@ class Checkpoint : public Callback {
 public:
   Checkpoint(uint64_t every, std::string folder, uint64_t keep) : every(every), folder(std::move(folder)), keep(keep) {
     if (every == 0)
-      throw argumentError("checkpoint: want one every 1 epoch or more, got 0");
+      throw argumentError("checkpoint: expected one every 1 epoch or more, got 0");
     if (keep < 2)
-      throw argumentError("checkpoint: want to keep 2 or more, so that the one before is there while one is written, "
-                          "got {}",
-                          keep);
+      throw argumentError(
+          "checkpoint: expected to keep 2 or more, so that the one before is there while one is written, "
+          "got {}",
+          keep);
   }
   void on_begin(Session &session, const Plan &) override {
     std::error_code error;
@@ -195,7 +196,7 @@ class OnStep : public Callback {
 public:
   explicit OnStep(std::function<void(Session &, const Step &)> function) : function(std::move(function)) {
     if (!this->function)
-      throw argumentError("on_step: want a function, got none");
+      throw argumentError("on_step: expected a function, got none");
   }
   void on_step(Session &session, const Step &step) override { function(session, step); }
 
@@ -207,7 +208,7 @@ class OnEpoch : public Callback {
 public:
   explicit OnEpoch(std::function<void(Session &, const Epoch &)> function) : function(std::move(function)) {
     if (!this->function)
-      throw argumentError("on_epoch: want a function, got none");
+      throw argumentError("on_epoch: expected a function, got none");
   }
   void on_epoch(Session &session, const Epoch &epoch) override { function(session, epoch); }
 

@@ -30,7 +30,7 @@ CheckpointFile::CheckpointFile(const std::string &path) : name(path), file(path)
     throw dataError("{}: a checkpoint of form '{}', this program reads '{}'", path, form, CheckpointForm);
   const std::string wanted = text(HashKey), got = hashOf(content.tensors);
   if (got != wanted)
-    throw dataError("{}: damaged: the tensors' bytes have the hash {}, want {}", path, got, wanted);
+    throw dataError("{}: damaged: the tensors' bytes have the hash {}, expected {}", path, got, wanted);
 }
 
 bool CheckpointFile::isCheckpoint() const { return content.metadata.count(CheckpointKey) != 0; }
@@ -49,7 +49,7 @@ uint64_t CheckpointFile::number(const std::string &key) const {
   const auto [last, error] = std::from_chars(begin, end, value);
   if (error != std::errc() || last != end || value > INT64_MAX)
     if (key != "seed" || error != std::errc() || last != end)
-      throw dataError("{}: the checkpoint's '{}' wants a number, got '{}'", name, key, found->second);
+      throw dataError("{}: the checkpoint's '{}': expected a number, got '{}'", name, key, found->second);
   return value;
 }
 

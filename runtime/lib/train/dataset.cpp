@@ -18,16 +18,16 @@ class Arrays : public Source {
 public:
   explicit Arrays(std::vector<Array> given) {
     if (given.empty())
-      throw argumentError("data: want one array or more, got none");
+      throw argumentError("data: expected one array or more, got none");
     for (Array &array : given) {
       if (array.dims.empty())
-        throw argumentError("data: array '{}': want rows, the first dimension, got no dimensions", array.name);
+        throw argumentError("data: array '{}': expected rows, the first dimension, got no dimensions", array.name);
       const std::optional<uint64_t> bytes = byteCount(array.type, array.dims);
       if (!bytes)
         throw argumentError("data: array '{}': {} is negative, too large, or no whole number of bytes", array.name,
                             typeText(array.type, array.dims));
       if (*bytes > 0 && !array.data)
-        throw argumentError("data: array '{}': want {} bytes, got a null pointer", array.name, *bytes);
+        throw argumentError("data: array '{}': expected {} bytes, got a null pointer", array.name, *bytes);
       if (!columns.empty() && array.dims[0] != rows)
         throw argumentError("data: array '{}' has {} rows, '{}' has {}", array.name, array.dims[0], columns[0].name,
                             rows);
@@ -67,11 +67,11 @@ public:
     columns = std::move(given);
     rows = count;
     if (columns.empty())
-      throw argumentError("data: want one column or more, got none");
+      throw argumentError("data: expected one column or more, got none");
     if (rows < 0)
-      throw argumentError("data: want 0 rows or more, got {}", rows);
+      throw argumentError("data: expected 0 rows or more, got {}", rows);
     if (!this->reader)
-      throw argumentError("data: want a function that reads a row, got none");
+      throw argumentError("data: expected a function that reads a row, got none");
     for (const Column &column : columns) {
       const std::optional<uint64_t> bytes = byteCount(column.type, column.dims);
       if (!bytes)
@@ -157,9 +157,9 @@ int Dataset::find(const std::string &name) const {
 
 std::pair<Dataset, Dataset> Dataset::split(double fraction, uint64_t seed) const {
   if (!(fraction > 0 && fraction < 1))
-    throw argumentError("split: want a fraction between 0 and 1, got {}", fraction);
+    throw argumentError("split: expected a fraction between 0 and 1, got {}", fraction);
   if (rows() < 2)
-    throw argumentError("split: want 2 rows or more, got {}", rows());
+    throw argumentError("split: expected 2 rows or more, got {}", rows());
   const int64_t first = std::clamp<int64_t>(std::llround(fraction * static_cast<double>(rows())), 1, rows() - 1);
   std::vector<int64_t> order = permutation(rows(), seed, Use::split, 0);
   auto part = [&](auto begin, auto end) {
@@ -207,7 +207,7 @@ void Dataset::check_range(size_t column, const Range &range, std::span<const int
     for (uint64_t i = 0; i < count; ++i, place += size)
       if (const __int128 value = integerAt(facts.type, place);
           (value < range.lower || value >= range.upper) && !(range.also && value == *range.also))
-        throw dataError("{}: row {}{} has {}, want {} to {}{}", origin(column), source_row(row),
+        throw dataError("{}: row {}{} has {}, expected {} to {}{}", origin(column), source_row(row),
                         count > 1 ? fmt::format(", element {},", i) : "", integerText(value), range.lower,
                         range.upper - 1, range.also ? fmt::format(", or {}", *range.also) : "");
 }

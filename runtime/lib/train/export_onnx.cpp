@@ -21,7 +21,7 @@ void Session::export_onnx(const std::string &path, const std::string &function, 
 
 void Session::export_onnx(const std::string &path, ExportForm form) const {
   if (!training->skeleton)
-    throw argumentError("the module has no ONNX model to export: want one that vx-compile --train has made of an ONNX "
+    throw argumentError("the module has no ONNX model to export: use one that vx-compile --train has made of an ONNX "
                         "file, without --export=none");
   // What is damaged is no model.
   module.verify();

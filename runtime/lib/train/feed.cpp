@@ -66,7 +66,7 @@ void Feed::addInput(const vx_argument_info &argument, std::vector<std::string> &
   const bool isTaken = converts(facts.type, argument.element_type);
   if (!fits || !isTaken) {
     std::string problem =
-        fmt::format("{}: input '{}' wants {}, got {}", origin, argument.name, wanted, typeText(facts.type, dims));
+        fmt::format("{}: input '{}': expected {}, got {}", origin, argument.name, wanted, typeText(facts.type, dims));
     const bool needsScale = isInteger(facts.type) && !isInteger(argument.element_type);
     if (!isTaken)
       problem += fmt::format(" ({} does not become {} by itself, since {}; save them as {})",
@@ -111,8 +111,8 @@ void Feed::findBatch(const vx_function_info &function) {
       return;
     }
   }
-  throw argumentError("function '{}' takes no batches: input '{}' has {} rows, want a number or a name", functionName,
-                      inputs[0].argument->name, batchText);
+  throw argumentError("function '{}' takes no batches: input '{}' has {} rows, expected a number or a name",
+                      functionName, inputs[0].argument->name, batchText);
 }
 
 bool Feed::takes(int64_t rows) const {
@@ -143,10 +143,10 @@ std::vector<std::pair<std::string, int64_t>> Feed::sizes(const vx_function_info 
 
 int64_t Feed::batch(int64_t wanted, int64_t usual) const {
   if (wanted < 0)
-    throw argumentError("batch: want 0 rows or more, got {}", wanted);
+    throw argumentError("batch: expected 0 rows or more, got {}", wanted);
   if (fixed >= 0) {
     if (wanted != 0 && wanted != fixed)
-      throw argumentError("batch: want {}, which the module is compiled for, got {}", fixed, wanted);
+      throw argumentError("batch: expected {}, which the module is compiled for, got {}", fixed, wanted);
     return fixed;
   }
   if (wanted == 0)

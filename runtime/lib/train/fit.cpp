@@ -22,7 +22,7 @@ static double fromBits(const std::string &text) {
   uint64_t bits = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
   if (error != std::errc() || end != text.data() + text.size())
-    throw dataError("checkpoint: want the bits of a number, got '{}'", text);
+    throw dataError("checkpoint: expected the bits of a number, got '{}'", text);
   return std::bit_cast<double>(bits);
 }
 
@@ -54,13 +54,13 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
       feed(data, *session.training->train_step, dataInputs(*session.training)) {
   for (const CallbackPointer &callback : options.callbacks)
     if (!callback)
-      throw argumentError("fit: want a callback, got a null pointer");
+      throw argumentError("fit: expected a callback, got a null pointer");
   if (options.accumulate == 0)
-    throw argumentError("fit: accumulate: want 1 batch or more for a step, got 0");
+    throw argumentError("fit: accumulate: expected 1 batch or more for a step, got 0");
   if (options.accumulate > 1)
     session.want_halves();
   if (options.validation && !session.training->evaluate)
-    throw argumentError("fit: the module has no function to evaluate with, which validation wants");
+    throw argumentError("fit: the module has no function to evaluate with, which validation needs");
   if (options.seed && session.position.row > 0 && *options.seed != session.position.seed)
     throw argumentError("fit: seed {}, but training stands in the middle of an epoch whose rows seed {} has ordered",
                         *options.seed, session.position.seed);
@@ -348,7 +348,7 @@ void Fit::runStep() {
   Progress &position = session.position;
   lastRate = rateOf(position.step);
   if (!std::isfinite(lastRate))
-    throw argumentError("schedule {}: want a finite rate for step {}, got {}", schedule.text(), position.step + 1,
+    throw argumentError("schedule {}: expected a finite rate for step {}, got {}", schedule.text(), position.step + 1,
                         lastRate);
   const Scores scores = takeStep();
   position.row += scores.rows;

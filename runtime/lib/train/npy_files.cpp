@@ -25,19 +25,19 @@ public:
     if (!bytes)
       throw dataError("{}: {} is too large", path, typeText(type, header.dims));
     if (header.dims.empty())
-      throw dataError("{}: want rows, the first dimension of an array, got the single number {}", path,
+      throw dataError("{}: expected rows, the first dimension of an array, got the single number {}", path,
                       typeText(type, header.dims));
     if (header.order == '>' && header.itemSize > 1)
-      throw dataError("{}: the elements are stored big end first, want little-endian: save a.astype(a.dtype"
+      throw dataError("{}: the elements are stored big end first, expected little-endian: save a.astype(a.dtype"
                       ".newbyteorder('<'))",
                       path);
     if (header.fortranOrder && header.dims.size() > 1)
-      throw dataError("{}: the array is stored column by column (fortran_order), want rows: save "
+      throw dataError("{}: the array is stored column by column (fortran_order), expected rows: save "
                       "numpy.ascontiguousarray(a)",
                       path);
     const uint64_t got = file->bytes().size() - header.dataOffset;
     if (got != *bytes)
-      throw dataError("{}: {}: {} wants {} bytes of data, got {}", path, got < *bytes ? "truncated" : "too long",
+      throw dataError("{}: {}: {} needs {} bytes of data, got {}", path, got < *bytes ? "truncated" : "too long",
                       typeText(type, header.dims), *bytes, got);
     if (!columns.empty() && header.dims[0] != rows)
       throw dataError("{}: has {} rows, '{}' has {}", path, header.dims[0], paths[0], rows);
@@ -87,7 +87,7 @@ private:
 std::shared_ptr<const Source> openNpyFiles(const std::vector<std::pair<std::string, std::string>> &files) {
   auto source = std::make_shared<NpyFiles>();
   if (files.empty())
-    throw argumentError("data: want one file or more, got none");
+    throw argumentError("data: expected one file or more, got none");
   for (const auto &[name, path] : files)
     source->add(name, path);
   return source;

@@ -42,14 +42,14 @@ public:
     const uint64_t pieces = uint64_t(header.model_pieces) + header.weights_pieces;
     table = bytes.subspan(sizeof(header));
     if (pieces > table.size() / sizeof(vx_skeleton_piece))
-      return fail("{} pieces of the skeleton want {} bytes, there are {}", pieces, pieces * sizeof(vx_skeleton_piece),
+      return fail("{} pieces of the skeleton need {} bytes, there are {}", pieces, pieces * sizeof(vx_skeleton_piece),
                   table.size());
     rest = table.subspan(static_cast<size_t>(pieces) * sizeof(vx_skeleton_piece));
     if (!readAll(0, header.model_pieces, skeleton.model) ||
         !readAll(header.model_pieces, header.weights_pieces, skeleton.weights))
       return false;
     if (!rest.empty())
-      return fail("the skeleton has {} bytes behind those of its pieces", rest.size());
+      return fail("the skeleton has {} bytes after those of its pieces", rest.size());
     if (const std::vector<Piece> &model = skeleton.model;
         skeleton.weights.empty() &&
         std::any_of(model.begin(), model.end(), [](const Piece &piece) { return piece.kind == Kind::location; }))
@@ -92,12 +92,12 @@ private:
     if (piece.kind > VX_PIECE_ZEROS)
       return fail("piece {} of the skeleton has the unknown kind {}", number, piece.kind);
     if ((!hasNumber && piece.number != 0) || (!hasSize && piece.size != 0))
-      return fail("piece {} of the skeleton, of kind {}, has the number {} and the size {}, wanted is 0", number,
+      return fail("piece {} of the skeleton, of kind {}, has the number {} and the size {}, expected 0", number,
                   piece.kind, piece.number, piece.size);
     switch (piece.kind) {
     case VX_PIECE_BYTES: {
       if (piece.size > rest.size())
-        return fail("piece {} of the skeleton wants {} bytes, there are {}", number, piece.size, rest.size());
+        return fail("piece {} of the skeleton needs {} bytes, there are {}", number, piece.size, rest.size());
       const uint8_t *data = rest.data();
       rest = rest.subspan(static_cast<size_t>(piece.size));
       return add(Kind::bytes, data);
@@ -111,7 +111,7 @@ private:
         return fail("piece {} of the skeleton: the size of variable '{}' depends on the instance", number,
                     variable.name);
       if (variable.size != piece.size)
-        return fail("piece {} of the skeleton wants {} bytes of variable '{}', it has {}", number, piece.size,
+        return fail("piece {} of the skeleton needs {} bytes of variable '{}', it has {}", number, piece.size,
                     variable.name, variable.size);
       skeleton.used.push_back(piece.number);
       return add(Kind::variable, nullptr);
@@ -122,7 +122,7 @@ private:
                     constants.size());
       const vx_constant_info &constant = constants[piece.number];
       if (constant.size != piece.size)
-        return fail("piece {} of the skeleton wants {} bytes of constant '{}', it has {}", number, piece.size,
+        return fail("piece {} of the skeleton needs {} bytes of constant '{}', it has {}", number, piece.size,
                     constant.name, constant.size);
       return add(Kind::bytes, static_cast<const uint8_t *>(constant.bytes));
     }
@@ -176,7 +176,7 @@ bool OnnxSkeleton::writeModel(const std::string &location, ExportForm form, cons
                                                          : piece.size;
     behind[i] = behind[i + 1] + size;
     if (behind[i] > LargestModel) {
-      error = fmt::format("the model has more than {} bytes, which no ONNX file may have; want its weights beside it "
+      error = fmt::format("the model has more than {} bytes, which no ONNX file may have; keep its weights beside it "
                           "(vx-compile --export=external)",
                           LargestModel);
       return false;

@@ -99,7 +99,7 @@ static std::string newestWhole(const std::string &folder, std::vector<std::strin
   std::string why;
   for (const std::string &note : notes)
     why += "; " + note;
-  throw dataError("{}: no whole checkpoint in this folder, want {}{}", folder, checkpointName(0), why);
+  throw dataError("{}: no whole checkpoint in this folder, expected {}{}", folder, checkpointName(0), why);
 }
 
 std::string latest_checkpoint(const std::string &folder) {
@@ -132,7 +132,7 @@ std::vector<std::string> Session::load(const std::string &given) {
     if (tensor.type != variable.element_type ||
         !std::equal(tensor.dims.begin(), tensor.dims.end(), variable.dims, variable.dims + variable.rank)) {
       problems.push_back(
-          fmt::format("'{}' is {}, want {}", found->first, typeText(tensor.type, tensor.dims), typeOf(variable)));
+          fmt::format("'{}' is {}, expected {}", found->first, typeText(tensor.type, tensor.dims), typeOf(variable)));
     } else {
       names.emplace_back(variable.name);
       values.push_back(Value::wrap(tensor.type, tensor.dims, tensor.bytes.data(), tensor.bytes.size()));

@@ -10,8 +10,8 @@ namespace vx::train {
 
 static double wanted(const char *schedule, const char *what, double value, double least, bool isOpen = false) {
   if (!std::isfinite(value) || value < least || (isOpen && value == least))
-    throw argumentError("schedule {}: want {} {} {}, got {}", schedule, what, isOpen ? "above" : "of at least", least,
-                        value);
+    throw argumentError("schedule {}: expected {} {} {}, got {}", schedule, what, isOpen ? "above" : "of at least",
+                        least, value);
   return value;
 }
 
@@ -30,7 +30,7 @@ Schedule::Schedule(double rate) : Schedule(constant(rate)) {}
 Schedule::Schedule(std::string text, std::function<double(const Moment &)> rate)
     : description(std::move(text)), function(std::move(rate)) {
   if (!function)
-    throw argumentError("schedule {}: want a function of the step, got none", description);
+    throw argumentError("schedule {}: expected a function of the step, got none", description);
 }
 
 Schedule constant(double rate) {
@@ -81,7 +81,7 @@ Schedule one_cycle(double rate, double part, double divisor, double final_diviso
   wanted("one_cycle", "a divisor", divisor, 0, true);
   wanted("one_cycle", "a final divisor", final_divisor, 0, true);
   if (!(part > 0 && part < 1))
-    throw argumentError("schedule one_cycle: want a part between 0 and 1, got {}", part);
+    throw argumentError("schedule one_cycle: expected a part between 0 and 1, got {}", part);
   return {fmt::format("one_cycle({}, {}, {}, {})", rate, part, divisor, final_divisor), [=](const Moment &moment) {
             const double first = rate / divisor, last = first / final_divisor;
             const double total = static_cast<double>(moment.total), at = static_cast<double>(moment.step);

@@ -36,7 +36,7 @@ static void checkHalf(const vx_function_info *half, const vx_function_info &step
 static const vx_training_info *trainingOf(const Module &module) {
   const vx_training_info *training = module.training();
   if (!training || !training->train_step)
-    throw argumentError("the module does not train: it has no training step; want one that was compiled with --train");
+    throw argumentError("the module does not train: it has no training step; use one that was compiled with --train");
   const vx_function_info &step = *training->train_step;
   auto wantScalar = [&](const char *what, const vx_argument_info &argument, vx_element_type type) {
     if (argument.kind != VX_TENSOR || argument.element_type != type || argument.rank != 0)
@@ -66,7 +66,7 @@ static const vx_training_info *trainingOf(const Module &module) {
   checkHalf(training->backward, step);
   checkHalf(training->step, step);
   if (training->backward && training->backward->output_count != step.output_count)
-    throw argumentError("function '{}' has {} outputs, want {}, those of '{}'", training->backward->name,
+    throw argumentError("function '{}' has {} outputs, expected {}, those of '{}'", training->backward->name,
                         training->backward->output_count, step.output_count, step.name);
   return training;
 }
@@ -187,7 +187,7 @@ Scores Session::run_step(std::span<const Value> inputs, int64_t rows, double rat
 
 void Session::want_halves() const {
   if (!training->backward || !training->step)
-    throw argumentError("the module does not keep gradients: it has no 'backward' and 'update'; want one that was "
+    throw argumentError("the module does not keep gradients: it has no 'backward' and 'update'; use one that was "
                         "compiled with --keep-gradients");
 }
 
@@ -234,10 +234,10 @@ Pending Session::hold_backward(std::span<const Value> inputs, double scale, Draw
 // The rows of a batch that is given by hand.
 static int64_t checkBatch(const char *function, std::span<const Value> inputs, size_t wanted) {
   if (inputs.size() != wanted)
-    throw argumentError("{}: want {} inputs, got {}", function, wanted, inputs.size());
+    throw argumentError("{}: expected {} inputs, got {}", function, wanted, inputs.size());
   for (const Value &input : inputs)
     if (!input)
-      throw argumentError("{}: want a value, got none", function);
+      throw argumentError("{}: expected a value, got none", function);
   const std::span<const int64_t> dims = inputs.empty() ? std::span<const int64_t>() : inputs[0].dims();
   return dims.empty() ? 1 : dims[0];
 }
@@ -291,7 +291,7 @@ Scores Session::evaluate_all(const Dataset &data, int64_t batch, std::vector<std
     throw argumentError("the module has no function to evaluate with");
   const vx_function_info &function = *training->evaluate;
   if (function.input_count != training->input_count || function.output_count != training->train_step->output_count)
-    throw argumentError("function '{}' has {} inputs and {} outputs, want {} and {}, those of '{}'", function.name,
+    throw argumentError("function '{}' has {} inputs and {} outputs, expected {} and {}, those of '{}'", function.name,
                         function.input_count, function.output_count, training->input_count,
                         training->train_step->output_count, training->train_step->name);
   std::vector<size_t> numbers(function.input_count);

@@ -31,7 +31,7 @@ func.func @c1_rank(%q: tensor<2x3x4xf32>, %k: tensor<1x2x3x4xf32>) {
 // -----
 
 func.func @c1_dims(%q: tensor<1x2x3x4xf32>) {
-  // expected-error @+1 {{'vx.attention' op expects each dimension of 'key' once in 'key_dims': want 0 to 3, got [0, 1, 1, 3]}}
+  // expected-error @+1 {{'vx.attention' op expects each dimension of 'key' once in 'key_dims': 0 to 3, got [0, 1, 1, 3]}}
   %0 = vx.attention %q, %q, %q scale = 1.0 dims = [0, 1, 2, 3] x [0, 1, 1, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32> -> tensor<1x2x3x4xf32>
   return
 }
@@ -47,7 +47,7 @@ func.func @c2_depth(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x5xf32>) {
 // -----
 
 func.func @c2_result(%q: tensor<1x2x3x4xf32>) {
-  // expected-error @+1 {{'vx.attention' op expects 'result' with the sizes of 'query' and the depth of 'value': want 'tensor<1x3x2x4xf32>', got 'tensor<1x2x3x4xf32>'}}
+  // expected-error @+1 {{'vx.attention' op expects 'result' with the sizes of 'query' and the depth of 'value': 'tensor<1x3x2x4xf32>', got 'tensor<1x2x3x4xf32>'}}
   %0 = vx.attention %q, %q, %q scale = 1.0 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 2, 1, 3] : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32> -> tensor<1x2x3x4xf32>
   return
 }
@@ -63,7 +63,7 @@ func.func @c3_heads(%q: tensor<1x4x3x4xf32>, %k: tensor<1x3x3x4xf32>) {
 // -----
 
 func.func @c4_mask(%q: tensor<1x2x3x4xf32>, %m: tensor<1x1x3x2xi1>) {
-  // expected-error @+1 {{'vx.attention' op expects 'mask' with a size of 1 or that of the scores in each dimension: want 'tensor<1x2x3x3xi1>', got 'tensor<1x1x3x2xi1>'}}
+  // expected-error @+1 {{'vx.attention' op expects 'mask' with a size of 1 or that of the scores in each dimension: 'tensor<1x2x3x3xi1>', got 'tensor<1x1x3x2xi1>'}}
   %0 = vx.attention %q, %q, %q mask(%m : tensor<1x1x3x2xi1>) scale = 1.0 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32> -> tensor<1x2x3x4xf32>
   return
 }
@@ -71,7 +71,7 @@ func.func @c4_mask(%q: tensor<1x2x3x4xf32>, %m: tensor<1x1x3x2xi1>) {
 // -----
 
 func.func @c4_bias(%q: tensor<1x2x3x4xf32>, %b: tensor<1x1x3x3xf64>) {
-  // expected-error @+1 {{'vx.attention' op expects 'bias' with the element type of 'query': want 'f32', got 'f64'}}
+  // expected-error @+1 {{'vx.attention' op expects 'bias' with the element type of 'query': 'f32', got 'f64'}}
   %0 = vx.attention %q, %q, %q bias(%b : tensor<1x1x3x3xf64>) scale = 1.0 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32> -> tensor<1x2x3x4xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @c5_window(%q: tensor<1x2x3x4xf32>) {
 // -----
 
 func.func @c6_log_sum_exp(%q: tensor<1x2x3x4xf16>) {
-  // expected-error @+1 {{'vx.attention' op expects 'log_sum_exp' with one element for each query: want 'tensor<1x2x3xf32>', got 'tensor<1x2x3xf16>'}}
+  // expected-error @+1 {{'vx.attention' op expects 'log_sum_exp' with one element for each query: 'tensor<1x2x3xf32>', got 'tensor<1x2x3xf16>'}}
   %0, %1 = vx.attention %q, %q, %q scale = 1.0 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x2x3x4xf16>, tensor<1x2x3x4xf16>, tensor<1x2x3x4xf16> -> tensor<1x2x3x4xf16>, tensor<1x2x3xf16>
   return
 }

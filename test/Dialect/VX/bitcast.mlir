@@ -14,7 +14,7 @@ func.func @bitcast(%a: tensor<?xf32, #vx.enc<[n]>>, %b: tensor<3xi1>, %c: tensor
 // -----
 
 func.func @c1_shapes(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.bitcast' op expects operands and results of one shape: want 'tensor<2xf32>', got 'tensor<3xi32>'}}
+  // expected-error @+1 {{'vx.bitcast' op expects operands and results of one shape: 'tensor<2xf32>', got 'tensor<3xi32>'}}
   %0 = vx.bitcast %a : tensor<2xf32> -> tensor<3xi32>
   return
 }
@@ -22,7 +22,7 @@ func.func @c1_shapes(%a: tensor<2xf32>) {
 // -----
 
 func.func @c2_bits(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.bitcast' op expects elements of as many bits on both sides: want 32, got 64 of 'tensor<2xi64>'}}
+  // expected-error @+1 {{'vx.bitcast' op expects elements of as many bits on both sides: 32, got 64 of 'tensor<2xi64>'}}
   %0 = vx.bitcast %a : tensor<2xf32> -> tensor<2xi64>
   return
 }

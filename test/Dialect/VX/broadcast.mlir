@@ -19,7 +19,7 @@ func.func @scalar(%a: tensor<f32>) {
 // -----
 
 func.func @c1_count(%a: tensor<3xf32>) {
-  // expected-error @+1 {{'vx.broadcast' op expects one entry of 'dimensions' for each dimension of 'input': want 1, got 0}}
+  // expected-error @+1 {{'vx.broadcast' op expects one entry of 'dimensions' for each dimension of 'input': 1, got 0}}
   %0 = vx.broadcast %a, [] : tensor<3xf32> -> tensor<2x3xf32>
   return
 }

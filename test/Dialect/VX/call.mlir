@@ -25,7 +25,7 @@ func.func private @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
 func.func @counts(%x: tensor<2xf32>) {
-  // expected-error @+1 {{expects as many operands as 'f' has: want 1, got 2}}
+  // expected-error @+1 {{expects as many operands as 'f' has: 1, got 2}}
   %0 = vx.call @f(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
@@ -36,7 +36,7 @@ func.func private @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
 func.func @types(%x: tensor<2xf32>) {
-  // expected-error @+1 {{expects result 0 of the type that 'f' has: want 'tensor<2xf32>', got 'tensor<3xf32>'}}
+  // expected-error @+1 {{expects result 0 of the type that 'f' has: 'tensor<2xf32>', got 'tensor<3xf32>'}}
   %0 = vx.call @f(%x) : (tensor<2xf32>) -> tensor<3xf32>
   return
 }

@@ -10,7 +10,7 @@ func.func @cast(%a: tensor<?xf32, #vx.enc<[n]>>) {
 // -----
 
 func.func @c1_shapes(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.cast' op expects operands and results of one shape: want 'tensor<2xf32>', got 'tensor<3xi32>'}}
+  // expected-error @+1 {{'vx.cast' op expects operands and results of one shape: 'tensor<2xf32>', got 'tensor<3xi32>'}}
   %0 = vx.cast %a : tensor<2xf32> -> tensor<3xi32>
   return
 }

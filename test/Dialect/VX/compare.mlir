@@ -22,7 +22,7 @@ func.func @predicates(%a: tensor<?xi64, #vx.enc<[n]>>, %b: tensor<2xi1>) {
 // -----
 
 func.func @c1_shapes(%a: tensor<2xf32>, %b: tensor<3xf32>) {
-  // expected-error @+1 {{expects operands of one shape: want 'tensor<2xf32>', got 'tensor<3xf32>'}}
+  // expected-error @+1 {{expects operands of one shape: 'tensor<2xf32>', got 'tensor<3xf32>'}}
   %0 = vx.compare lt %a, %b : tensor<2xf32>, tensor<3xf32>
   return
 }

@@ -20,7 +20,7 @@ func.func @c1_none() {
 // -----
 
 func.func @c1_element_types(%a: tensor<2xf32>, %b: tensor<2xi32>) {
-  // expected-error @+1 {{'vx.concat' op expects inputs that differ along dimension 0 only: want 'tensor<2xf32>', got 'tensor<2xi32>'}}
+  // expected-error @+1 {{'vx.concat' op expects inputs that differ along dimension 0 only: 'tensor<2xf32>', got 'tensor<2xi32>'}}
   %0 = vx.concat axis = 0 (%a, %b) : tensor<2xf32>, tensor<2xi32>
   return
 }
@@ -28,7 +28,7 @@ func.func @c1_element_types(%a: tensor<2xf32>, %b: tensor<2xi32>) {
 // -----
 
 func.func @c2_axis(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.concat' op expects 'axis' to be a dimension of the inputs: want 0 to 0, got -1}}
+  // expected-error @+1 {{'vx.concat' op expects 'axis' to be a dimension of the inputs: 0 to 0, got -1}}
   %0 = vx.concat axis = -1 (%a) : tensor<2xf32>
   return
 }
@@ -36,7 +36,7 @@ func.func @c2_axis(%a: tensor<2xf32>) {
 // -----
 
 func.func @c3_other_dimension(%a: tensor<2x3xf32>, %b: tensor<2x4xf32>) {
-  // expected-error @+1 {{'vx.concat' op expects inputs that differ along dimension 0 only: want 'tensor<2x3xf32>', got 'tensor<2x4xf32>'}}
+  // expected-error @+1 {{'vx.concat' op expects inputs that differ along dimension 0 only: 'tensor<2x3xf32>', got 'tensor<2x4xf32>'}}
   %0 = vx.concat axis = 0 (%a, %b) : tensor<2x3xf32>, tensor<2x4xf32>
   return
 }

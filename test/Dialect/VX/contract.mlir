@@ -43,7 +43,7 @@ func.func @c1_twice(%a: tensor<2x2xf32>) {
 // -----
 
 func.func @c2_range(%a: tensor<2x2xf32>) {
-  // expected-error @+1 {{'vx.contract' op expects dimensions of 'rhs': want 0 to 1, got 2}}
+  // expected-error @+1 {{'vx.contract' op expects dimensions of 'rhs': 0 to 1, got 2}}
   %0 = vx.contract %a, %a batch = [] x [] contracting = [0] x [2] : tensor<2x2xf32>, tensor<2x2xf32>
   return
 }

@@ -27,7 +27,7 @@ func.func @c1_rank(%x: tensor<1x4xf32>, %w: tensor<6x4xf32>) {
 // -----
 
 func.func @c2_count(%x: tensor<1x4x8xf32>, %w: tensor<6x4x3xf32>) {
-  // expected-error @+1 {{'vx.conv' op expects 'strides' to have one entry for each dimension: want 1, got 2}}
+  // expected-error @+1 {{'vx.conv' op expects 'strides' to have one entry for each dimension: 1, got 2}}
   %0 = vx.conv %x, %w strides = [1, 1] dilations = [1] pads = [0] x [0] groups = 1 : tensor<1x4x8xf32>, tensor<6x4x3xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @c3_filters(%x: tensor<1x4x8xf32>, %w: tensor<5x2x3xf32>) {
 // -----
 
 func.func @c3_channels(%x: tensor<1x4x8xf32>, %w: tensor<6x3x3xf32>) {
-  // expected-error @+1 {{'vx.conv' op expects channels / groups channels in 'filter': want 4, got 3}}
+  // expected-error @+1 {{'vx.conv' op expects channels / groups channels in 'filter': 4, got 3}}
   %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [0] x [0] groups = 1 : tensor<1x4x8xf32>, tensor<6x3x3xf32>
   return
 }

@@ -92,7 +92,7 @@ func.func @best_known_shape(%a: tensor<?x?xf32>, %b: tensor<?x3xf32, #vx.enc<[n,
 // -----
 
 func.func @c1_different_sizes(%a: tensor<2xf32>, %b: tensor<3xf32>) {
-  // expected-error @+1 {{expects operands of one shape: want 'tensor<2xf32>', got 'tensor<3xf32>'}}
+  // expected-error @+1 {{expects operands of one shape: 'tensor<2xf32>', got 'tensor<3xf32>'}}
   %0 = vx.add %a, %b : tensor<2xf32>, tensor<3xf32>
   return
 }
@@ -100,7 +100,7 @@ func.func @c1_different_sizes(%a: tensor<2xf32>, %b: tensor<3xf32>) {
 // -----
 
 func.func @c1_different_ranks(%a: tensor<2xf32>, %b: tensor<2x1xf32>) {
-  // expected-error @+1 {{expects operands of one shape: want 'tensor<2xf32>', got 'tensor<2x1xf32>'}}
+  // expected-error @+1 {{expects operands of one shape: 'tensor<2xf32>', got 'tensor<2x1xf32>'}}
   %0 = vx.mul %a, %b : tensor<2xf32>, tensor<2x1xf32>
   return
 }
@@ -109,7 +109,7 @@ func.func @c1_different_ranks(%a: tensor<2xf32>, %b: tensor<2x1xf32>) {
 
 // Sizes that differ by a constant are never equal, whatever the symbol is.
 func.func @c1_expressions_that_differ(%a: tensor<?xf32, #vx.enc<[n]>>, %b: tensor<?xf32, #vx.enc<[n + 1]>>) {
-  // expected-error @+1 {{expects operands of one shape: want 'tensor<?xf32, #vx.enc<[n]>>', got 'tensor<?xf32, #vx.enc<[n + 1]>>'}}
+  // expected-error @+1 {{expects operands of one shape: 'tensor<?xf32, #vx.enc<[n]>>', got 'tensor<?xf32, #vx.enc<[n + 1]>>'}}
   %0 = vx.sub %a, %b : tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[n + 1]>>
   return
 }

@@ -30,7 +30,7 @@ func.func @in_range(%a: tensor<4x5xf32>, %i: tensor<7xi64>, %t: tensor<3x2xi64>)
 // -----
 
 func.func @c2_members(%a: tensor<4x5xf32>, %i: tensor<3x2xi64>) {
-  // expected-error @+1 {{'vx.gather' op expects 'members' to count dimensions of 'input': want 1 to 1, got 2}}
+  // expected-error @+1 {{'vx.gather' op expects 'members' to count dimensions of 'input': 1 to 1, got 2}}
   %0 = vx.gather %a, %i axis = 1 members = 2 : tensor<4x5xf32>, tensor<3x2xi64>
   return
 }
@@ -46,7 +46,7 @@ func.func @c2_tuples(%a: tensor<4x5xf32>, %i: tensor<3xi64>) {
 // -----
 
 func.func @c1_axis(%a: tensor<4xf32>, %i: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.gather' op expects 'axis' to be a dimension of 'input': want 0 to 0, got 1}}
+  // expected-error @+1 {{'vx.gather' op expects 'axis' to be a dimension of 'input': 0 to 0, got 1}}
   %0 = vx.gather %a, %i axis = 1 : tensor<4xf32>, tensor<2xi64>
   return
 }

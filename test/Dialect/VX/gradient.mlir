@@ -37,7 +37,7 @@ func.func @custom(%x: tensor<4xf32>, %n: tensor<4xi64>) -> tensor<4xf32> {
 // -----
 
 func.func @c2_seed(%x: tensor<3xf32>, %y: tensor<2xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'vx.gradient' op expects 'seed' of the type of 'value': want 'tensor<2xf32>', got 'tensor<4xf32>'}}
+  // expected-error @+1 {{'vx.gradient' op expects 'seed' of the type of 'value': 'tensor<2xf32>', got 'tensor<4xf32>'}}
   %0 = vx.gradient %y wrt(%x : tensor<3xf32>) seed(%s : tensor<4xf32>) : tensor<2xf32>
   return
 }

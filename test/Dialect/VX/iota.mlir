@@ -10,7 +10,7 @@ func.func @iota() {
 // -----
 
 func.func @c1_axis() {
-  // expected-error @+1 {{'vx.iota' op expects 'axis' to be a dimension of the result: want 0 to 0, got 1}}
+  // expected-error @+1 {{'vx.iota' op expects 'axis' to be a dimension of the result: 0 to 0, got 1}}
   %0 = vx.iota axis = 1 : tensor<3xi64>
   return
 }
@@ -18,7 +18,7 @@ func.func @c1_axis() {
 // -----
 
 func.func @c1_scalar() {
-  // expected-error @+1 {{'vx.iota' op expects 'axis' to be a dimension of the result: want 0 to -1, got 0}}
+  // expected-error @+1 {{'vx.iota' op expects 'axis' to be a dimension of the result: 0 to -1, got 0}}
   %0 = vx.iota axis = 0 : tensor<i64>
   return
 }

@@ -75,7 +75,7 @@ vx.kernel @copy "" symbols ["s0"] workgroups <s0> #vx.loops<tile = []> {
   vx.yield %x : tensor<?xf32, #vx.enc<[s0]>>
 }
 func.func @c1_symbols(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.dispatch' op expects one value for each symbol of kernel 'copy': want 1, got 0}}
+  // expected-error @+1 {{'vx.dispatch' op expects one value for each symbol of kernel 'copy': 1, got 0}}
   %0 = vx.dispatch @copy (%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
   return
 }

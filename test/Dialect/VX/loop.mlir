@@ -35,7 +35,7 @@ func.func @c1_arguments(%go: tensor<i1>, %a: tensor<1xf32>) {
 
 vx.symbol data_dependent "i"
 func.func @c1_type(%go: tensor<i1>, %a: tensor<1xf32>) {
-  // expected-error @+1 {{'vx.loop' op expects carried value 0 to keep its type: want 'tensor<1xf32>', got 'tensor<1xi32>'}}
+  // expected-error @+1 {{'vx.loop' op expects carried value 0 to keep its type: 'tensor<1xf32>', got 'tensor<1xi32>'}}
   %0 = vx.loop "i" inits(%a : tensor<1xf32>) -> tensor<1xi32> {
   ^bb0(%x: tensor<1xf32>):
     vx.yield %go, %a : tensor<i1>, tensor<1xf32>

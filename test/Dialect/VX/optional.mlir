@@ -18,7 +18,7 @@ func.func @optionals(%s: !vx.sequence<tensor<2xf32>>, %x: tensor<2xf32>) -> !vx.
 // -----
 
 func.func @c1_optional(%x: tensor<2xi32>) {
-  // expected-error @+1 {{'vx.optional' op expects a value of the type that the optional holds: want 'tensor<?xf32>', got 'tensor<2xi32>'}}
+  // expected-error @+1 {{'vx.optional' op expects a value of the type that the optional holds: 'tensor<?xf32>', got 'tensor<2xi32>'}}
   %0 = vx.optional %x : tensor<2xi32> -> !vx.optional<tensor<?xf32>>
   return
 }
@@ -26,7 +26,7 @@ func.func @c1_optional(%x: tensor<2xi32>) {
 // -----
 
 func.func @c1_optional_sequence(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.optional' op expects a value of the type that the optional holds: want '!vx.sequence<tensor<2xf32>>', got 'tensor<2xf32>'}}
+  // expected-error @+1 {{'vx.optional' op expects a value of the type that the optional holds: '!vx.sequence<tensor<2xf32>>', got 'tensor<2xf32>'}}
   %0 = vx.optional %x : tensor<2xf32> -> !vx.optional<!vx.sequence<tensor<2xf32>>>
   return
 }
@@ -34,7 +34,7 @@ func.func @c1_optional_sequence(%x: tensor<2xf32>) {
 // -----
 
 func.func @c1_optional_value(%o: !vx.optional<tensor<2xf32>>) {
-  // expected-error @+1 {{'vx.optional_value' op expects a result of the type that the optional holds: want 'tensor<2xf32>', got '!vx.sequence<tensor<2xf32>>'}}
+  // expected-error @+1 {{'vx.optional_value' op expects a result of the type that the optional holds: 'tensor<2xf32>', got '!vx.sequence<tensor<2xf32>>'}}
   %0 = vx.optional_value %o : !vx.optional<tensor<2xf32>> -> !vx.sequence<tensor<2xf32>>
   return
 }

@@ -12,7 +12,7 @@ func.func @pair(%x: tensor<3xf16>, %s: tensor<3xf16>, %z: tensor<3xui8>) -> tens
 // -----
 
 func.func @c1(%x: tensor<3xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'vx.quantize' op expects operands and results of one shape: want 'tensor<3xf32>', got 'tensor<4xf32>'}}
+  // expected-error @+1 {{'vx.quantize' op expects operands and results of one shape: 'tensor<3xf32>', got 'tensor<4xf32>'}}
   %0 = vx.quantize %x, %s : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xi8>
   return
 }

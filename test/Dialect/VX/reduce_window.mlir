@@ -10,7 +10,7 @@ func.func @reduce_window(%a: tensor<?x8xf32, #vx.enc<[n, 8]>>) -> tensor<?x4xf32
 // -----
 
 func.func @c1_count(%a: tensor<8xf32>) {
-  // expected-error @+1 {{'vx.reduce_window' op expects 'window' to have one entry for each dimension: want 1, got 2}}
+  // expected-error @+1 {{'vx.reduce_window' op expects 'window' to have one entry for each dimension: 1, got 2}}
   %0 = vx.reduce_window max %a window = [1, 3] strides = [1] dilations = [1] pads = [0] x [0] : tensor<8xf32>
   return
 }

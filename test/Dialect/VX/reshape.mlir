@@ -11,7 +11,7 @@ func.func @reshape(%a: tensor<?x6xf32, #vx.enc<[n, 6]>>) {
 // -----
 
 func.func @c1_static(%a: tensor<2x3xf32>) {
-  // expected-error @+1 {{'vx.reshape' op expects as many elements as 'input' has: want 6 of 'tensor<2x3xf32>', got 7 of 'tensor<7xf32>'}}
+  // expected-error @+1 {{'vx.reshape' op expects as many elements as 'input' has: 6 of 'tensor<2x3xf32>', got 7 of 'tensor<7xf32>'}}
   %0 = vx.reshape %a : tensor<2x3xf32> -> tensor<7xf32>
   return
 }
@@ -19,7 +19,7 @@ func.func @c1_static(%a: tensor<2x3xf32>) {
 // -----
 
 func.func @c1_symbolic(%a: tensor<?xf32, #vx.enc<[n]>>) {
-  // expected-error @+1 {{'vx.reshape' op expects as many elements as 'input' has: want n of 'tensor<?xf32, #vx.enc<[n]>>', got n + 1 of 'tensor<?xf32, #vx.enc<[n + 1]>>'}}
+  // expected-error @+1 {{'vx.reshape' op expects as many elements as 'input' has: n of 'tensor<?xf32, #vx.enc<[n]>>', got n + 1 of 'tensor<?xf32, #vx.enc<[n + 1]>>'}}
   %0 = vx.reshape %a : tensor<?xf32, #vx.enc<[n]>> -> tensor<?xf32, #vx.enc<[n + 1]>>
   return
 }
@@ -27,7 +27,7 @@ func.func @c1_symbolic(%a: tensor<?xf32, #vx.enc<[n]>>) {
 // -----
 
 func.func @c2_element_type(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.reshape' op expects the element type of 'input': want 'f32', got 'i32'}}
+  // expected-error @+1 {{'vx.reshape' op expects the element type of 'input': 'f32', got 'i32'}}
   %0 = vx.reshape %a : tensor<2xf32> -> tensor<2xi32>
   return
 }

@@ -18,7 +18,7 @@ func.func @c1_scalar(%x: tensor<f32>, %s: tensor<1xf32>) {
 // -----
 
 func.func @c2_scale(%x: tensor<4x8xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'vx.rms_norm' op expects one 'scale' per column of 'input': want 'tensor<8xf32>', got 'tensor<4xf32>'}}
+  // expected-error @+1 {{'vx.rms_norm' op expects one 'scale' per column of 'input': 'tensor<8xf32>', got 'tensor<4xf32>'}}
   %0 = vx.rms_norm %x, %s, epsilon = 1.0 : tensor<4x8xf32>, tensor<4xf32>
   return
 }

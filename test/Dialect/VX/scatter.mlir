@@ -19,7 +19,7 @@ func.func @elements(%a: tensor<5xi32>, %i: tensor<2x3x1xi32>, %u: tensor<2x3xi32
 // -----
 
 func.func @c1_order(%a: tensor<4x5xf32>, %i: tensor<3x2xi64>, %u: tensor<3xf32>) {
-  // expected-error @+1 {{'vx.scatter' op expects 'axes' to be dimensions of 'input', increasing: want 0 to 1, got [1, 0]}}
+  // expected-error @+1 {{'vx.scatter' op expects 'axes' to be dimensions of 'input', increasing: 0 to 1, got [1, 0]}}
   %0 = vx.scatter set %a, %i, %u axes = [1, 0] : tensor<4x5xf32>, tensor<3x2xi64>, tensor<3xf32>
   return
 }
@@ -27,7 +27,7 @@ func.func @c1_order(%a: tensor<4x5xf32>, %i: tensor<3x2xi64>, %u: tensor<3xf32>)
 // -----
 
 func.func @c1_range(%a: tensor<4x5xf32>, %i: tensor<3x1xi64>, %u: tensor<3x4xf32>) {
-  // expected-error @+1 {{'vx.scatter' op expects 'axes' to be dimensions of 'input', increasing: want 0 to 1, got [2]}}
+  // expected-error @+1 {{'vx.scatter' op expects 'axes' to be dimensions of 'input', increasing: 0 to 1, got [2]}}
   %0 = vx.scatter set %a, %i, %u axes = [2] : tensor<4x5xf32>, tensor<3x1xi64>, tensor<3x4xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @c1_range(%a: tensor<4x5xf32>, %i: tensor<3x1xi64>, %u: tensor<3x4xf32
 // -----
 
 func.func @c1_none(%a: tensor<4x5xf32>, %i: tensor<3x0xi64>, %u: tensor<3x4x5xf32>) {
-  // expected-error @+1 {{'vx.scatter' op expects 'axes' to be dimensions of 'input', increasing: want 0 to 1, got []}}
+  // expected-error @+1 {{'vx.scatter' op expects 'axes' to be dimensions of 'input', increasing: 0 to 1, got []}}
   %0 = vx.scatter set %a, %i, %u axes = [] : tensor<4x5xf32>, tensor<3x0xi64>, tensor<3x4x5xf32>
   return
 }

@@ -10,7 +10,7 @@ func.func @select(%c: tensor<?xi1, #vx.enc<[n]>>, %a: tensor<?xui8, #vx.enc<[n]>
 // -----
 
 func.func @c1_shapes(%c: tensor<3xi1>, %a: tensor<2xf32>) {
-  // expected-error @+1 {{expects operands of one shape: want 'tensor<3xi1>', got 'tensor<2xf32>'}}
+  // expected-error @+1 {{expects operands of one shape: 'tensor<3xi1>', got 'tensor<2xf32>'}}
   %0 = vx.select %c, %a, %a : tensor<3xi1>, tensor<2xf32>, tensor<2xf32>
   return
 }

@@ -35,7 +35,7 @@ func.func @optionals(%o: !vx.optional<tensor<3xf32>>, %s: !vx.sequence<tensor<2x
 // -----
 
 func.func @c1_at_optional(%o: !vx.optional<tensor<3xf32>>, %p: tensor<i64>) {
-  // expected-error @+1 {{'vx.sequence_at' op expects tensors of the sequence's element type: want 'tensor<3xf32>', got 'tensor<4xf32>'}}
+  // expected-error @+1 {{'vx.sequence_at' op expects tensors of the sequence's element type: 'tensor<3xf32>', got 'tensor<4xf32>'}}
   %0 = vx.sequence_at %o, %p : !vx.optional<tensor<3xf32>> -> tensor<4xf32>
   return
 }
@@ -43,7 +43,7 @@ func.func @c1_at_optional(%o: !vx.optional<tensor<3xf32>>, %p: tensor<i64>) {
 // -----
 
 func.func @c1_construct(%a: tensor<2xi32>) {
-  // expected-error @+1 {{'vx.sequence_construct' op expects tensors of the sequence's element type: want 'tensor<?xf32>', got 'tensor<2xi32>'}}
+  // expected-error @+1 {{'vx.sequence_construct' op expects tensors of the sequence's element type: 'tensor<?xf32>', got 'tensor<2xi32>'}}
   %0 = vx.sequence_construct %a : (tensor<2xi32>) -> !vx.sequence<tensor<?xf32>>
   return
 }
@@ -51,7 +51,7 @@ func.func @c1_construct(%a: tensor<2xi32>) {
 // -----
 
 func.func @c1_insert(%s: !vx.sequence<tensor<?xf32>>, %a: tensor<2x2xf32>) {
-  // expected-error @+1 {{'vx.sequence_insert' op expects tensors of the sequence's element type: want 'tensor<?xf32>', got 'tensor<2x2xf32>'}}
+  // expected-error @+1 {{'vx.sequence_insert' op expects tensors of the sequence's element type: 'tensor<?xf32>', got 'tensor<2x2xf32>'}}
   %0 = vx.sequence_insert %s, %a : !vx.sequence<tensor<?xf32>>, tensor<2x2xf32> -> !vx.sequence<tensor<?xf32>>
   return
 }
@@ -59,7 +59,7 @@ func.func @c1_insert(%s: !vx.sequence<tensor<?xf32>>, %a: tensor<2x2xf32>) {
 // -----
 
 func.func @c1_at(%s: !vx.sequence<tensor<3xf32>>, %p: tensor<i64>) {
-  // expected-error @+1 {{'vx.sequence_at' op expects tensors of the sequence's element type: want 'tensor<3xf32>', got 'tensor<4xf32>'}}
+  // expected-error @+1 {{'vx.sequence_at' op expects tensors of the sequence's element type: 'tensor<3xf32>', got 'tensor<4xf32>'}}
   %0 = vx.sequence_at %s, %p : !vx.sequence<tensor<3xf32>> -> tensor<4xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @c1_at(%s: !vx.sequence<tensor<3xf32>>, %p: tensor<i64>) {
 // -----
 
 func.func @c1_insert_result(%s: !vx.sequence<tensor<2xf32>>, %x: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.sequence_insert' op expects a result of the sequence's type: want '!vx.sequence<tensor<2xf32>>', got '!vx.sequence<tensor<3xf32>>'}}
+  // expected-error @+1 {{'vx.sequence_insert' op expects a result of the sequence's type: '!vx.sequence<tensor<2xf32>>', got '!vx.sequence<tensor<3xf32>>'}}
   %0 = vx.sequence_insert %s, %x : !vx.sequence<tensor<2xf32>>, tensor<2xf32> -> !vx.sequence<tensor<3xf32>>
   return
 }

@@ -26,7 +26,7 @@ func.func @c2_stride(%a: tensor<8xf32>) {
 // -----
 
 func.func @c3_behind_the_end(%a: tensor<8xf32>) {
-  // expected-error @+1 {{'vx.slice' op expects the box to lie inside of dimension 0 of 'input': want indices 0 to 7, got 2 to 8}}
+  // expected-error @+1 {{'vx.slice' op expects the box to lie inside of dimension 0 of 'input': indices 0 to 7, got 2 to 8}}
   %0 = vx.slice %a starts [#vx.dim<2>] strides [2] : tensor<8xf32> -> tensor<4xf32>
   return
 }
@@ -34,7 +34,7 @@ func.func @c3_behind_the_end(%a: tensor<8xf32>) {
 // -----
 
 func.func @c3_before_the_begin(%a: tensor<8xf32>) {
-  // expected-error @+1 {{'vx.slice' op expects the box to lie inside of dimension 0 of 'input': want indices 0 to 7, got 2 to -1}}
+  // expected-error @+1 {{'vx.slice' op expects the box to lie inside of dimension 0 of 'input': indices 0 to 7, got 2 to -1}}
   %0 = vx.slice %a starts [#vx.dim<2>] strides [-1] : tensor<8xf32> -> tensor<4xf32>
   return
 }
@@ -43,7 +43,7 @@ func.func @c3_before_the_begin(%a: tensor<8xf32>) {
 
 // Far strides do not wrap around into the box.
 func.func @c3_overflow(%a: tensor<8xf32>) {
-  // expected-error @+1 {{'vx.slice' op expects the box to lie inside of dimension 0 of 'input': want indices 0 to 7}}
+  // expected-error @+1 {{'vx.slice' op expects the box to lie inside of dimension 0 of 'input': indices 0 to 7}}
   %0 = vx.slice %a starts [#vx.dim<0>] strides [4611686018427387904] : tensor<8xf32> -> tensor<5xf32>
   return
 }

@@ -12,7 +12,7 @@ func.func @softmax(%a: tensor<?x3xf32, #vx.enc<[n, 3]>>) -> tensor<?x3xf32, #vx.
 // -----
 
 func.func @c1_axis(%a: tensor<3xf32>) {
-  // expected-error @+1 {{'vx.softmax' op expects 'axis' to be a dimension of 'input': want 0 to 0, got 1}}
+  // expected-error @+1 {{'vx.softmax' op expects 'axis' to be a dimension of 'input': 0 to 0, got 1}}
   %0 = vx.softmax %a axis = 1 : tensor<3xf32>
   return
 }

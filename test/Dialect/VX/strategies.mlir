@@ -37,12 +37,12 @@ module attributes {
 
 // -----
 
-// expected-error @+1 {{expects a workgroup for each row: want a tile size of 1 for dimension 0, got 2}}
+// expected-error @+1 {{expects a workgroup for each row: a tile size of 1 for dimension 0, got 2}}
 module attributes {test.strategy = #vx.sort<tile = [2, 0], threads = 64>} {}
 
 // -----
 
-// expected-error @+1 {{expects a workgroup for each row: want a tile size of 0 for dimension 1, got 4}}
+// expected-error @+1 {{expects a workgroup for each row: a tile size of 0 for dimension 1, got 4}}
 module attributes {test.strategy = #vx.sort<tile = [1, 4], threads = 64>} {}
 
 // -----
@@ -177,7 +177,7 @@ module attributes {test.strategy = #vx.tiled_product<tile = [12, 12], block_rows
 
 // -----
 
-// expected-error @+1 {{expects a tile of whole blocks: want a multiple of 4 x 4 elements, got 24}}
+// expected-error @+1 {{expects a tile of whole blocks: a multiple of 4 x 4 elements, got 24}}
 module attributes {test.strategy = #vx.tiled_product<tile = [2, 12], block_rows = 4, block_columns = 4, step = 8, slices = 1>} {}
 
 // -----

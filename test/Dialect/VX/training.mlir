@@ -200,7 +200,7 @@ module attributes {vx.training = #vx.training<train_step = @c5, inputs = ["x"], 
 
 // -----
 
-// expected-error @+1 {{expects 'c6' to take the inputs of training: want x, y, got y, x}}
+// expected-error @+1 {{expects 'c6' to take the inputs of training: x, y, got y, x}}
 module attributes {vx.training = #vx.training<train_step = @step, evaluate = @c6, inputs = ["x", "y"]>} {
   func.func @step(%x: tensor<f32> {vx.name = "x"}, %y: tensor<f32> {vx.name = "y"}) {
     return

@@ -16,7 +16,7 @@ func.func private @types(!vx.sequence<tensor<*xf32>>, !vx.optional<tensor<2xi64>
 
 // -----
 
-// expected-error @+1 {{expects one dimension expression for each dimension: want 2, got 1}}
+// expected-error @+1 {{expects one dimension expression for each dimension: 2, got 1}}
 func.func private @count(tensor<?x8xf32, #vx.enc<[batch]>>)
 
 // -----

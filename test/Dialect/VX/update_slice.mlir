@@ -10,7 +10,7 @@ func.func @box(%a: tensor<2x?x8xf32, #vx.enc<[2, n, 8]>>, %i: tensor<1xi64>, %u:
 // -----
 
 func.func @c1(%a: tensor<4x5xf32>, %i: tensor<2xi64>, %u: tensor<2x5xf32>) {
-  // expected-error @+1 {{'vx.update_slice' op expects 'axes' to be dimensions of 'input', increasing: want 0 to 1, got [0, 0]}}
+  // expected-error @+1 {{'vx.update_slice' op expects 'axes' to be dimensions of 'input', increasing: 0 to 1, got [0, 0]}}
   %0 = vx.update_slice %a, %i, %u axes = [0, 0] : tensor<4x5xf32>, tensor<2xi64>, tensor<2x5xf32>
   return
 }

@@ -53,7 +53,7 @@ vx.symbol data_dependent instance "n"
 
 // -----
 
-// expected-error @+1 {{'vx.variable' op expects 'initial' of the variable's type: want 'tensor<3xf32>', got 'tensor<4xf32>'}}
+// expected-error @+1 {{'vx.variable' op expects 'initial' of the variable's type: 'tensor<3xf32>', got 'tensor<4xf32>'}}
 vx.variable @c2_initial : tensor<3xf32> = dense<0.0> : tensor<4xf32>
 
 // -----
@@ -109,7 +109,7 @@ func.func @c1_load_of_none() {
 
 vx.variable @sum : tensor<3xf32>
 func.func @c1_load_of_another_type() {
-  // expected-error @+1 {{'vx.variable_load' op expects the type of variable 'sum': want 'tensor<3xf32>', got 'tensor<4xf32>'}}
+  // expected-error @+1 {{'vx.variable_load' op expects the type of variable 'sum': 'tensor<3xf32>', got 'tensor<4xf32>'}}
   %0 = vx.variable_load @sum : tensor<4xf32>
   return
 }
@@ -118,7 +118,7 @@ func.func @c1_load_of_another_type() {
 
 vx.variable @sum : tensor<3xf32>
 func.func @c1_store_of_another_type(%a: tensor<3xi32>) {
-  // expected-error @+1 {{'vx.variable_store' op expects the type of variable 'sum': want 'tensor<3xf32>', got 'tensor<3xi32>'}}
+  // expected-error @+1 {{'vx.variable_store' op expects the type of variable 'sum': 'tensor<3xf32>', got 'tensor<3xi32>'}}
   vx.variable_store %a, @sum : tensor<3xi32>
   return
 }

@@ -39,7 +39,7 @@ func.func @copy_c2(%s: memref<8xf32>, %t: memref<64xf32, #gpu.address_space<work
 // -----
 
 func.func @copy_c3(%s: memref<8x8xf32>, %t: memref<64xf32, #gpu.address_space<workgroup>>, %i: index, %valid: i1) {
-  // expected-error @+1 {{'vxk.async_copy' op expects one index for each dimension of 'memref<8x8xf32>': want 2, got 1}}
+  // expected-error @+1 {{'vxk.async_copy' op expects one index for each dimension of 'memref<8x8xf32>': 2, got 1}}
   vxk.async_copy %s[%i] to %t[%i] count 4 if %valid : memref<8x8xf32> to memref<64xf32, #gpu.address_space<workgroup>>
   return
 }

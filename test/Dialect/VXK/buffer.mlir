@@ -24,7 +24,7 @@ func.func @c1_layout() {
 // -----
 
 func.func @c1_sizes() {
-  // expected-error @+1 {{'vxk.buffer' op expects one size for each '?' of 'memref<?x4xf32>': want 1, got 0}}
+  // expected-error @+1 {{'vxk.buffer' op expects one size for each '?' of 'memref<?x4xf32>': 1, got 0}}
   %a = vxk.buffer 0 read () : memref<?x4xf32>
   return
 }

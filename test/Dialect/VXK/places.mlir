@@ -14,7 +14,7 @@ func.func @places(%n: index, %i: tensor<?x1xi64>, %s: tensor<1xi32>) {
 
 func.func @c1(%i: tensor<?x1xi64>) {
   %a = vxk.buffer 0 read_write () : memref<5x8xf32>
-  // expected-error @+1 {{'vxk.places' op expects one size for each '?' of 'memref<?x8xf32>': want 1, got 0}}
+  // expected-error @+1 {{'vxk.places' op expects one size for each '?' of 'memref<?x8xf32>': 1, got 0}}
   %0 = vxk.places %a[%i] axes = [0] () : memref<5x8xf32>, tensor<?x1xi64> -> memref<?x8xf32>
   return
 }

@@ -20,7 +20,7 @@ vxrt.program @nothing symbols [] {
 
 // -----
 
-// expected-error @+1 {{'vxrt.program' op expects an i64 for each symbol: want 2 region arguments or more, got 1}}
+// expected-error @+1 {{'vxrt.program' op expects an i64 for each symbol: 2 region arguments or more, got 1}}
 vxrt.program @c1_too_few symbols ["n", "m"] {
 ^bb0(%n: i64):
   vxrt.return ranks []

@@ -25,7 +25,7 @@ vxrt.program @count symbols ["n"] {
 
 vxrt.program @c1_arguments symbols ["n"] {
 ^bb0(%n: i64, %x: !vxrt.buffer):
-  // expected-error @+1 {{'vxrt.while' op expects the region to take the initial values' types: want ('!vxrt.buffer'), got ('i64')}}
+  // expected-error @+1 {{'vxrt.while' op expects the region to take the initial values' types: ('!vxrt.buffer'), got ('i64')}}
   %0 = vxrt.while %n inits(%x : !vxrt.buffer) -> !vxrt.buffer {
   ^bb0(%state: i64):
     vxrt.yield %state, %x : i64, !vxrt.buffer
@@ -37,7 +37,7 @@ vxrt.program @c1_arguments symbols ["n"] {
 
 vxrt.program @c1_results symbols ["n"] {
 ^bb0(%n: i64, %x: !vxrt.buffer):
-  // expected-error @+1 {{'vxrt.while' op expects results of the initial values' types: want ('!vxrt.buffer'), got ('i64')}}
+  // expected-error @+1 {{'vxrt.while' op expects results of the initial values' types: ('!vxrt.buffer'), got ('i64')}}
   %0 = vxrt.while %n inits(%x : !vxrt.buffer) -> i64 {
   ^bb0(%state: !vxrt.buffer):
     vxrt.yield %n, %state : i64, !vxrt.buffer

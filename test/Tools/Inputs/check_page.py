@@ -67,7 +67,7 @@ def main():
     times = [chart for chart in page.charts if chart["label"] == "median time of a call"]
     bars = sum(len(chart["bars"]) for chart in times)
     if bars != len(report["results"]):
-        problems.append(f"want {len(report['results'])} bars of times, got {bars}")
+        problems.append(f"expected {len(report['results'])} bars of times, got {bars}")
     # In a chart the bars are as long as the numbers say.
     lengths = [length for chart in times for length in chart["bars"]]
     for (one, length), (other, width) in zip(zip(report["results"], lengths), list(zip(report["results"], lengths))[1:]):
@@ -78,7 +78,7 @@ def main():
     wanted = len(report["results"]) + 1 + sum(len(list_) + 1 for list_ in kernels)
     wanted += len(report["probes"]) + 1 if report["probes"] else 0
     if page.rows != wanted:
-        problems.append(f"want {wanted} rows in the tables, got {page.rows}")
+        problems.append(f"expected {wanted} rows in the tables, got {page.rows}")
     for list_ in kernels:
         for kernel in list_:
             problems += [f"node '{node}' is not named" for node in kernel["nodes"] if node not in page.text]

@@ -76,7 +76,7 @@ def main():
     subprocess.run(common + [f"--screenshot={picture.absolute()}", page.absolute().as_uri()], capture_output=True, timeout=120, check=True)
     colours = count_colours(picture)
     if colours < 10:
-        print(f"the picture has {colours} colours, want 10 or more")
+        print(f"the picture has {colours} colours, expected 10 or more")
         return 1
     print("the page looks right")
     return 0

@@ -17,7 +17,7 @@ def main():
         sys.exit("the outputs differ in more than numbers")
     for a, b in zip(left, right):
         if not (a == b or abs(a - b) <= float(sys.argv[3]) * max(1, abs(a)) or (a != a and b != b)):
-            sys.exit(f"want {a}, got {b}")
+            sys.exit(f"expected {a}, got {b}")
 
 
 main()

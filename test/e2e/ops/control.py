@@ -175,7 +175,7 @@ def optionals():
   %r = vx.sequence_at %v, %zero : !vx.sequence<tensor<3xi64>> -> tensor<3xi64>"""
     yield Case("optional_value", inputs(True), make + at, {"r": Result("i64", [3], Exact())})
     yield Case("optional_value_none", inputs(False), make + at, {"r": Result("i64", [3], Exact())},
-               fault="program.mlir:12:8: wants the optional to hold 1 sequence, got 0 and 1")
+               fault="program.mlir:12:8: needs the optional to hold 1 sequence, got 0 and 1")
 
 
 def sequences():

@@ -50,7 +50,7 @@ int main(int argc, char **argv) try {
   const vx::Module module(argv[1]);
   const size_t count = std::stoul(argv[3]);
   if (count < 2)
-    throw std::runtime_error("want 2 instances or more");
+    throw std::runtime_error("expected 2 instances or more");
   int64_t weights = 0;
   const json description = json::parse(module.describe());
   for (const json &section : description["sections"])

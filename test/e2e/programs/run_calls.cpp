@@ -207,7 +207,7 @@ static std::vector<char> bytesOf(const std::string &name, vx::Instance &instance
 
 static void checkSame(const std::string &name, const std::vector<char> &got, const std::vector<char> &want) {
   if (got.size() != want.size())
-    throw std::runtime_error(name + " has " + std::to_string(got.size()) + " bytes, want " +
+    throw std::runtime_error(name + " has " + std::to_string(got.size()) + " bytes, expected " +
                              std::to_string(want.size()));
   const auto place = std::mismatch(got.begin(), got.end(), want.begin()).first;
   if (place != got.end())
@@ -248,7 +248,8 @@ static double allowedByOthers(std::istream &words, const std::string &name, cons
     apart = std::max(apart, largestDifference(bytesOf(other), want));
   if (!(apart <= most * scale)) {
     std::ostringstream text;
-    text << name << " is not measurable: what is to be alike is " << apart << " apart, want at most " << most * scale;
+    text << name << " is not measurable: what is to be alike is " << apart << " apart, expected at most "
+         << most * scale;
     throw std::runtime_error(text.str());
   }
   return 2 * apart;
@@ -257,7 +258,7 @@ static double allowedByOthers(std::istream &words, const std::string &name, cons
 static void checkNear(const std::string &name, const std::vector<char> &got, const std::vector<char> &want,
                       double share, double scale, double more = 0) {
   if (got.size() != want.size() || got.size() % sizeof(float) != 0)
-    throw std::runtime_error(name + " has " + std::to_string(got.size()) + " bytes, want " +
+    throw std::runtime_error(name + " has " + std::to_string(got.size()) + " bytes, expected " +
                              std::to_string(want.size()));
   for (size_t i = 0; i < got.size(); i += sizeof(float)) {
     float is = 0, wanted = 0;
@@ -266,7 +267,7 @@ static void checkNear(const std::string &name, const std::vector<char> &got, con
     // What is no number is not near to any.
     if (!(std::abs(double(is) - double(wanted)) <= share * std::max<double>(std::abs(wanted), scale) + more)) {
       std::ostringstream text;
-      text << name << " at element " << i / sizeof(float) << " is " << is << ", want " << wanted;
+      text << name << " at element " << i / sizeof(float) << " is " << is << ", expected " << wanted;
       throw std::runtime_error(text.str());
     }
   }
@@ -314,7 +315,7 @@ static void checkSlope(std::istream &words, Calls &calls, const vx::Module &modu
                        (12 * double(rate));
     if (!(std::abs(got - want) <= share * want)) {
       std::ostringstream text;
-      text << "along the gradients differences of the losses give " << got << ", want " << want;
+      text << "along the gradients differences of the losses give " << got << ", expected " << want;
       throw std::runtime_error(text.str());
     }
   }

@@ -87,7 +87,7 @@ static void failsWithoutATrace(const vx::Module &module, const std::string &devi
     const std::string expected = "index is " + std::to_string(pick) + ", allowed is [-2, 2)";
     expect(code == VX_FAULT, "the code of a fault, got " + std::to_string(code));
     expect(message.find("running_sum.mlir:") != std::string::npos && message.find(expected) != std::string::npos,
-           "want a place and '" + expected + "', got '" + message + "'");
+           "expected a place and '" + expected + "', got '" + message + "'");
     expect(totalOf(instance) == 3, "a failed call leaves the total");
   }
   expect(scalarIn(call.run({vectorOf({4}), scalarOf(0)})[1]) == 7, "the same call works after faults");
@@ -124,7 +124,7 @@ static void isCalledByFour(const vx::Module &module, const std::string &device) 
     thread.join();
   const float wanted = rounds * 2 * (1 + 2 + 3 + 4);
   expect(totalOf(instance) == wanted,
-         "no call is lost: want " + std::to_string(wanted) + ", got " + std::to_string(totalOf(instance)));
+         "no call is lost: expected " + std::to_string(wanted) + ", got " + std::to_string(totalOf(instance)));
 }
 
 static void givesTheSameBits(const vx::Module &module, const std::string &device) {

@@ -99,7 +99,7 @@ def sequence_problem(want, got, where):
     """Of exact tensors, in a list."""
     kinds = [[f"{array.dtype}{list(array.shape)}" for array in arrays] for arrays in (got, want)]
     if kinds[0] != kinds[1]:
-        return f"{where}: a sequence of {kinds[0]}, want {kinds[1]}"
+        return f"{where}: a sequence of {kinds[0]}, expected {kinds[1]}"
     wrong = [place for place, (a, b) in enumerate(zip(got, want)) if not np.array_equal(a, b)]
     return f"{where}: the tensors {wrong} of a sequence of {kinds[1]} differ" if wrong else None
 
@@ -108,7 +108,7 @@ def problem_of(want, got, where):
     if want.value.dtype == "sequence":
         return sequence_problem(want.array, got, f"{where}: '{want.value.name}'")
     if got.dtype != want.array.dtype or got.shape != want.array.shape:
-        return f"{where}: '{want.value.name}' is {got.dtype}{list(got.shape)}, want {want.array.dtype}{list(want.array.shape)}"
+        return f"{where}: '{want.value.name}' is {got.dtype}{list(got.shape)}, expected {want.array.dtype}{list(want.array.shape)}"
     wrong = np.asarray(want.mismatches(got))
     if not wrong.any():
         return None
@@ -118,7 +118,7 @@ def problem_of(want, got, where):
         at = tuple(int(i) for i in place)
         show = lambda array: repr(float(decode(array[at].reshape(1), want.value.dtype)[0])) if want.value.dtype in FLOATS else str(array[at])
         limit = "" if want.limit is None else f", allowed is {float(want.limit[at]):.3g}"
-        lines.append(f"    at {list(at)}: got {show(got)}, want {show(want.array)}{limit}")
+        lines.append(f"    at {list(at)}: got {show(got)}, expected {show(want.array)}{limit}")
     return "\n".join(lines)
 
 
@@ -303,7 +303,7 @@ class Batch:
         code, _, errors = self.tools.run("vx-run", *self.called("main"), f"--device={device}", "--no-fallback", *self.inputs(0, call.changed))
         if code not in (1, 2) or not errors.startswith("vx-run: error: ") or call.message not in errors:
             return Failure(f"bad call on {device}",
-                           f"{device}: {call.what}: want an error{f' with {call.message!r}' if call.message else ''}, got exit code {code} and {errors[-500:]!r}")
+                           f"{device}: {call.what}: expected an error{f' with {call.message!r}' if call.message else ''}, got exit code {code} and {errors[-500:]!r}")
         return None
 
 

@@ -73,7 +73,7 @@ class Coverage:
         wanted = {(name, target): self.decisions[name, target] for target in devices for name in DECISIONS if target in STRATEGIES}
         wanted.update({(f"{op} as {strategy}", target): self.kernels[op, strategy, target] for target in devices if target in STRATEGIES
                        for strategy, ops in STRATEGIES[target].items() for op in ops.split()})
-        return [f"{name} on {target}: {number}, want {least}" for (name, target), number in wanted.items() if number < least]
+        return [f"{name} on {target}: {number}, expected {least}" for (name, target), number in wanted.items() if number < least]
 
     def text(self):
         lines = [f"  {op} as {strategy} on {target}: {number}" for (op, strategy, target), number in sorted(self.kernels.items())]

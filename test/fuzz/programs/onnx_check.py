@@ -66,7 +66,7 @@ class OnnxBatch(Batch):
                 continue
             array = np.asarray(arrays[place])
             if array.dtype != NUMPY[value.dtype]:
-                raise Failure("reference", f"'{value.name}' is {array.dtype}, want {value.dtype}: the generator is wrong")
+                raise Failure("reference", f"'{value.name}' is {array.dtype}, expected {value.dtype}: the generator is wrong")
             wants[index, value.name] = Want(value, array, [copy[place] for copy in copies])
         return wants
 

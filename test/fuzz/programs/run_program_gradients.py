@@ -93,7 +93,7 @@ def main():
     failed = 0
     for kind in options.kind.split(","):
         if kind not in kinds:
-            parser.error(f"--kind: want vx, onnx or both, got {kind}")
+            parser.error(f"--kind: expected vx, onnx or both, got {kind}")
         generator, arguments = kinds[kind]
 
         def attempt(seed):

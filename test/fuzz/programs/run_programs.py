@@ -120,7 +120,7 @@ def main():
     options = parser.parse_args()
     options.kind = options.kind.split(",")
     if unknown := [name for name in options.kind if name not in ("vx", "onnx")]:
-        parser.error(f"--kind: want vx, onnx or both, got {', '.join(unknown)}")
+        parser.error(f"--kind: expected vx, onnx or both, got {', '.join(unknown)}")
     options.kinds = kinds(options)
     options.focus = [name for name in options.focus.split(",") if name]
     tools = Tools(options.bin, options.device.split(","), options.variants)

@@ -301,7 +301,7 @@ TEST_F(GgufFiles, SplitRefused) {
 
 TEST_F(GgufFiles, NotAFile) {
   EXPECT_EQ(openError(at("nothing.gguf")), at("nothing.gguf") + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(openError(at("")), at("") + ": it is a folder, want a regular file");
+  EXPECT_EQ(openError(at("")), at("") + ": it is a folder, expected a regular file");
   put(at("empty.gguf"), "");
   EXPECT_EQ(openError(at("empty.gguf")),
             at("empty.gguf") + ": not a GGUF file: expected the first bytes 'GGUF', got ''");

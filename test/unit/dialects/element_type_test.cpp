@@ -44,7 +44,7 @@ TEST(ElementTypeTest, DecodesEveryCodeAsLLVMDoes) {
         EXPECT_TRUE(std::isnan(got)) << getName(narrow.type).str() << " " << bits;
       else
         EXPECT_TRUE(got == want && std::signbit(got) == std::signbit(want))
-            << getName(narrow.type).str() << " " << bits << ": want " << want << ", got " << got;
+            << getName(narrow.type).str() << " " << bits << ": expected " << want << ", got " << got;
     }
 }
 

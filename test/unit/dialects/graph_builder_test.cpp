@@ -86,7 +86,7 @@ TEST_F(GraphBuilderTest, SaysWhyItRefusesAndGoesOnWithNull) {
   GraphBuilder g(builder, builder.getUnknownLoc());
   Value sum = g.emit<AddOp>(getArgument(0), getArgument(1));
   EXPECT_TRUE(g.hasRefused());
-  EXPECT_THAT(errors, ElementsAre("expects operands of one shape: want 'tensor<2x?xf16, #vx.enc<[2, n]>>', got "
+  EXPECT_THAT(errors, ElementsAre("expects operands of one shape: 'tensor<2x?xf16, #vx.enc<[2, n]>>', got "
                                   "'tensor<?xf16, #vx.enc<[m]>>'"));
   // Nobody asks before the end.
   DimAttr dims[] = {g.dim(3), g.dim(2), parseDim("n")};
@@ -121,7 +121,7 @@ TEST_F(GraphBuilderTest, RefusesWhatNoGraphCanHold) {
                                   "expects a number that 'i8' can hold, got 300.000000",
                                   "expects numbers or bools, got 'string'",
                                   "expects shapes that broadcast together, but the sizes 2 and 3 differ",
-                                  "wants sizes '2' and '3' equal, got 2 and 3",
+                                  "needs sizes '2' and '3' equal, got 2 and 3",
                                   testing::HasSubstr("'vx.reshape' op expects as many elements as 'input' has")));
   EXPECT_THAT(getOps(), IsEmpty());
 }

@@ -19,7 +19,7 @@ TEST(InterpreterTest, WantsOneInputForEachArgument) {
   llvm::Expected<llvm::SmallVector<HostValue>> results =
       evaluateFunction(module->lookupSymbol<func::FuncOp>("main"), {HostTensor::scalar(int64_t(1))}, state);
   ASSERT_FALSE(bool(results));
-  EXPECT_EQ(llvm::toString(results.takeError()), "function 'main' wants 2 inputs, got 1");
+  EXPECT_EQ(llvm::toString(results.takeError()), "function 'main' needs 2 inputs, got 1");
 }
 
 // Asked before a call, the evaluator names the first op that it would fail at whatever the inputs are.

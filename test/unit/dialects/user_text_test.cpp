@@ -46,12 +46,12 @@ TEST(UserText, DescribesDiagnostics) {
   EXPECT_EQ(text, "'the name' of an op");
   // What became text before it came here, an operation's name, and attributes.
   std::string printed;
-  llvm::raw_string_ostream(printed) << "wants "
+  llvm::raw_string_ostream(printed) << "needs "
                                     << getTensorType({DimAttr::fromString(&context, "N")}, builder.getF32Type())
                                     << " or " << SequenceType::get(&context, cast<TensorType>(type))
                                     << ", not tensor<x or tensor<";
   module->emitError() << printed;
-  EXPECT_EQ(text, "wants f32[N] or sequence of f32[4], not tensor<x or tensor<");
+  EXPECT_EQ(text, "needs f32[N] or sequence of f32[4], not tensor<x or tensor<");
   module->emitError() << "no form of '" << OperationName("vx.reduce_window", &context) << "' of "
                       << builder.getI64ArrayAttr({2, -3}) << " and "
                       << Attribute(DimAttr::fromString(&context, "N + 1")) << " and " << TypeAttr::get(type);

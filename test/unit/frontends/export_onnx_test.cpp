@@ -146,7 +146,7 @@ TEST_F(ExportOnnx, variablesWithoutAPlace) {
   EXPECT_EQ(exported(dense(), "vx.variable @u role = statistic source = \"v\" : tensor<3x4xf32>"),
             "error: 'v' is trained, but is the value of no initializer and no Constant node");
   EXPECT_EQ(exported(dense(), "vx.variable @w role = parameter : tensor<3x4xf16>"),
-            "error: 'w' is trained in another element type than the model's: want f32, got f16");
+            "error: 'w' is trained in another element type than the model's: expected f32, got f16");
   EXPECT_EQ(exported(dense(), std::string(same) + "vx.variable @v role = parameter source = \"w\" : tensor<3x4xf32>"),
             "error: two variables are trained that have the name 'w' in the model");
 }
@@ -191,7 +191,7 @@ TEST_F(ExportOnnx, aGraphInPieces) {
   first.mutable_graph()->clear_node();
   *second.mutable_graph()->mutable_node() = whole.graph().node();
   EXPECT_EQ(exported(first.SerializeAsString() + second.SerializeAsString(), same),
-            "error: a field of the model is stored in pieces, want whole ones");
+            "error: a field of the model is stored in segments, expected whole fields");
 }
 
 TEST_F(ExportOnnx, externalDataThatNothingReads) {

@@ -45,7 +45,7 @@ TEST(ImportOptionals, Reasons) {
   type.set_type(AttributeProto::TYPE_PROTO);
   *type.mutable_tp() = f32({4});
   expectInvalid(one(node("Optional", {"a"}, {"y"}, {type}), {i64({4})}),
-                "expects input 0 of the type that 'type' states: want 'f32[4]', got 'i64[4]'");
+                "expects input 0 of the type that 'type' states: 'f32[4]', got 'i64[4]'");
   GraphProto none =
       graph({value("a", f32({4}))},
             {node("Optional", {}, {"nothing"}, {type}), node("OptionalGetElement", {"nothing"}, {"y"})}, {value("y")});
@@ -73,8 +73,7 @@ TEST(ImportControlFlow, ReasonsOfScan) {
                 "expects scanned inputs of one length, got 4 and 5");
   expectInvalid(scan({count, attribute("scan_input_axes", std::vector<int64_t>{0, 1})}, {f32({2}), f32({5, 2})}),
                 "expects 1 numbers in 'scan_input_axes', got 2");
-  expectInvalid(scan({count}, {f32({1}), f32({5, 2})}),
-                "expects states that keep their types: want 'f32[1]', got 'f32[2]'");
+  expectInvalid(scan({count}, {f32({1}), f32({5, 2})}), "expects states that keep their types: 'f32[1]', got 'f32[2]'");
   body = graph({value("s", f32({2}))}, {node("Identity", {"s"}, {"t"})}, {value("t")});
   expectInvalid(scan({count}, {f32({2}), f32({5, 2})}),
                 "expects a body with 2 inputs and at least 2 outputs, got 1 and 1");
@@ -148,7 +147,7 @@ TEST(ImportAttention, ReasonsOfFlexAttention) {
                 "expects a graph with 1 input and 1 output as 'score_mod', got 2 and 1");
   GraphProto other = graph({value("p")}, {node("IsNaN", {"p"}, {"r"})}, {value("r")});
   expectInvalid(flex({attribute("prob_mod", other)}, x),
-                "expects 'prob_mod' to keep the type of its input: want 'f32[1,2,3,3]', got 'bool[1,2,3,3]'");
+                "expects 'prob_mod' to keep the type of its input: 'f32[1,2,3,3]', got 'bool[1,2,3,3]'");
 }
 
 TEST(ImportCausalConv, Reasons) {

@@ -74,7 +74,7 @@ TEST(GraphRecorder, bodiesLeaveNothingBehind) {
   const auto skeleton = r.recorder.makeSkeleton("f", 20, r.recorder.getModule(), {}, error);
   EXPECT_TRUE(skeleton) << error;
   EXPECT_FALSE(r.recorder.makeSkeleton("f", 29, r.recorder.getModule(), {}, error));
-  EXPECT_EQ(error, "want version 20 to 28 of ONNX's ops, got 29");
+  EXPECT_EQ(error, "expected version 20 to 28 of ONNX's ops, got 29");
 }
 
 // A program may end in the middle of anything.

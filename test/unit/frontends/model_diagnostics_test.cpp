@@ -43,20 +43,20 @@ TEST(DimMath, Reasons) {
 TEST(ModelImporter, ReasonsOfTypes) {
   TypeProto type = f32({4});
   type.mutable_tensor_type()->clear_shape();
-  expectUnsupported(passing(type), "'x' has no shape, want a known number of dimensions");
+  expectUnsupported(passing(type), "'x' has no shape, expected a known number of dimensions");
   expectUnsupported(passing(f32(Dims(33, int64_t(1)))), "'x': expects at most 32 dimensions, got 33");
   type.Clear();
   *type.mutable_sequence_type()->mutable_elem_type() = sequenceType(F32, {4});
   expectUnsupported(passing(type), "'x' is a sequence of what is not a tensor");
   type.mutable_map_type();
-  expectUnsupported(passing(type), "'x' is a map, want a tensor or a sequence");
+  expectUnsupported(passing(type), "'x' is a map, expected a tensor or a sequence");
   type.mutable_sparse_tensor_type();
-  expectUnsupported(passing(type), "'x' is a sparse tensor, want a tensor or a sequence");
+  expectUnsupported(passing(type), "'x' is a sparse tensor, expected a tensor or a sequence");
   type.mutable_optional_type();
   expectUnsupported(passing(type), "'x' is an optional of what is neither a tensor nor a sequence");
   expectInvalid(passing(TypeProto()), "'x' has no type");
   expectUnsupported(passing(tensorType(TensorProto::COMPLEX64, {4})),
-                    "'x' has complex64 elements, want numbers, bools or strings");
+                    "'x' has complex64 elements, expected numbers, bools or strings");
   for (auto [type, name] :
        {std::pair(TensorProto::FLOAT6E2M3, "float6e2m3"), {TensorProto::FLOAT6E3M2, "float6e3m2"}}) {
     const std::string why = " elements, of which vx has constants that Cast and DequantizeLinear read, and no other "
@@ -84,7 +84,7 @@ TEST(ModelImporter, ReasonsOfTypes) {
     expectUnsupported(
         model(graph({value("x", f32({4}))}, {node("Relu", {"x"}, {"y"}), weights}, {value("y"), value("w")})), named);
   }
-  expectInvalid(passing(tensorType(99, {4})), "'x' has an unknown element type: want 1 to 28, got 99");
+  expectInvalid(passing(tensorType(99, {4})), "'x' has an unknown element type: expected 1 to 28, got 99");
 }
 
 TEST(ModelImporter, ReasonsOfGraphs) {
@@ -100,10 +100,10 @@ TEST(ModelImporter, ReasonsOfGraphs) {
   expectInvalid(model(graph({value("x", sequenceType(F32, {4}))}, {}, {value("x", f32({4}))})),
                 "output 'x': expects the tensor that the graph states, got 'sequence of f32[4]'");
   expectInvalid(model(graph({value("x", f32({4}))}, {}, {value("x", i64({4}))})),
-                "output 'x': expects the element type that the graph states: want 'i64', got 'f32[4]'");
+                "output 'x': expects the element type that the graph states: 'i64', got 'f32[4]'");
   ModelProto sparse = passing(f32({4}));
   sparse.mutable_graph()->add_sparse_initializer()->mutable_values()->set_name("w");
-  expectUnsupported(sparse, "tensor 'w' is sparse, want dense initializers");
+  expectUnsupported(sparse, "tensor 'w' is sparse, expected dense initializers");
 }
 
 TEST(ModelImporter, ReasonsOfVersions) {
@@ -123,11 +123,11 @@ TEST(ModelImporter, ReasonsOfVersions) {
   auto *domain = proto.add_opset_import();
   domain->set_domain("own");
   domain->set_version(1);
-  expectUnsupported(proto, "domain 'own' is not known, want 'ai.onnx', 'ai.onnx.ml', 'ai.onnx.preview.training', "
+  expectUnsupported(proto, "domain 'own' is not known, expected 'ai.onnx', 'ai.onnx.ml', 'ai.onnx.preview.training', "
                            "'com.microsoft' or a function of the "
                            "model");
   expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", "FLOAT")}), {i64({4})}, {}, 5),
-                    "version 5 of the op is not imported, want 6 to 28");
+                    "version 5 of the op is not imported, expected 6 to 28");
 }
 
 /// A model that calls its function "f" of domain "own", which has one input "p" and one output "q".
@@ -261,7 +261,7 @@ TEST(TensorReader, Reasons) {
   auto adding = [](const TensorProto &weights) { return one(node("Add", {"a", "w"}, {"y"}), {f32({4})}, {weights}); };
   TensorProto weights = floats("w", {4}, {1, 2, 3, 4});
   weights.mutable_segment();
-  expectUnsupported(adding(weights), "tensor 'w' is stored in segments, want whole tensors");
+  expectUnsupported(adding(weights), "tensor 'w' is stored in segments, expected whole tensors");
   expectUnsupported(adding(floats("w", std::vector<int64_t>(33, 1), {1})),
                     "tensor 'w': expects at most 32 dimensions, got 33");
   expectInvalid(adding(floats("w", {-1}, {1})), "tensor 'w': expects dimensions of at least 0, got -1");
@@ -286,7 +286,7 @@ TEST(TensorReader, Reasons) {
   expectInvalid(adding(weights), "tensor 'w': expects its values in one field, got some in raw_data and in int32_data");
   weights.clear_raw_data();
   weights.set_data_type(99);
-  expectInvalid(adding(weights), "tensor 'w' has an unknown element type: want 1 to 28, got 99");
+  expectInvalid(adding(weights), "tensor 'w' has an unknown element type: expected 1 to 28, got 99");
 }
 
 } // namespace

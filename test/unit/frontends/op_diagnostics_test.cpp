@@ -14,7 +14,7 @@ TEST(ImportActivations, Reasons) {
   expectInvalid(one(node("SwiGLU", {"a", "b"}, {"y"}), {i64({4}), i64({4})}, {}, 28),
                 "expects f32, f16, f64 or bf16 as input 0 in version 28, got 'i64[4]'");
   expectUnsupported(one(node("SwiGLU", {"a", "b"}, {"y"}), {f32({4}), f32({4})}, {}, 27),
-                    "version 27 of the op is not imported, want 28 to 28");
+                    "version 27 of the op is not imported, expected 28 to 28");
 }
 
 TEST(ImportArithmetic, Reasons) {
@@ -29,15 +29,17 @@ TEST(ImportArithmetic, Reasons) {
                     {f32({4})}, {}, 25),
                 "expects 'round_mode' to be up, down or nearest, got 'even'");
   expectInvalid(one(node("BitCast", {"a"}, {"y"}, {attribute("to", int64_t(TensorProto::INT64))}), {f32({4})}, {}, 26),
-                "expects elements of as many bits on both sides: want 32, got 64 of 'i64[4]'");
+                "expects elements of as many bits on both sides: 32, got 64 of 'i64[4]'");
   expectUnsupported(one(node("Dropout", {"a"}, {"y", "mask"}), {f32({4})}, {}, 6),
                     "dropout in training is not imported");
-  expectUnsupported(one(node("Dropout", {"a", "", "training"}, {"y"}), {f32({4})}, {bools("training", {}, {1})}),
-                    "dropout in training draws random numbers: want an attribute 'seed', or a model that is trained "
-                    "(--train)");
-  expectUnsupported(one(node("Dropout", {"a", "", "b"}, {"y"}), {f32({4}), tensorType(TensorProto::BOOL, {})}),
-                    "dropout in training draws random numbers: want an attribute 'seed', or a model that is trained "
-                    "(--train)");
+  expectUnsupported(
+      one(node("Dropout", {"a", "", "training"}, {"y"}), {f32({4})}, {bools("training", {}, {1})}),
+      "dropout in training draws random numbers: it needs an attribute 'seed', or a model that is trained "
+      "(--train)");
+  expectUnsupported(
+      one(node("Dropout", {"a", "", "b"}, {"y"}), {f32({4}), tensorType(TensorProto::BOOL, {})}),
+      "dropout in training draws random numbers: it needs an attribute 'seed', or a model that is trained "
+      "(--train)");
   expectInvalid(one(node("Dropout", {"a", "b", "training"}, {"y"}, {attribute("seed", int64_t(1))}),
                     {f32({4}), i64({})}, {bools("training", {}, {1})}),
                 "expects f32, f16 or f64 as input 1 in version 21, got 'i64[]'");
@@ -91,7 +93,7 @@ TEST(ImportAttention, ReasonsOfTypes) {
   expectInvalid(attention({four, four, four, i64({5, 5})}),
                 "expects 'attn_mask' of at most 4 dimensions and of bools or the elements of 'f32[2,6,5,8]', got "
                 "'i64[5,5]'");
-  expectInvalid(attention({four, four, four, f32({5, 6})}), "wants size '5' to be at least '6', got 5 and 6");
+  expectInvalid(attention({four, four, four, f32({5, 6})}), "needs size '5' to be at least '6', got 5 and 6");
   expectInvalid(attention({four, four, four, four}, {}, {"a", "b", "c", "", "d"}),
                 "expects 'past_key' and 'past_value' together, got only input 4");
   expectInvalid(attention({four, four, four, four}, {}, {"a", "b", "c", "", "", "d"}),
@@ -111,7 +113,7 @@ TEST(ImportAttention, ReasonsOfAttributes) {
   expectInvalid(attention({flat, flat, flat}, {heads(5)}), "expects sizes that 'q_num_heads' = 5 divides, got 24");
   expectInvalid(attention({flat, flat, flat}, {heads(0)}), "expects 'q_num_heads' to be at least 1, got 0");
   expectInvalid(attention({four, four, four}, {heads(3)}),
-                "expects 'q_num_heads' to be the heads of input 0: want 6, got 3");
+                "expects 'q_num_heads' to be the heads of input 0: 6, got 3");
   expectInvalid(attention({four, four, four}, {attribute("softcap", -1.0f)}),
                 "expects 'softcap' to be at least 0 and finite, got -1.000000");
   expectInvalid(attention({four, four, four}, {attribute("scale", INFINITY)}), "expects 'scale' to be finite, got inf");
@@ -247,13 +249,13 @@ ModelProto loop(const TypeProto &carried, const std::vector<Part> &parts, const 
 
 TEST(ImportControlFlow, ReasonsOfLoop) {
   expectInvalid(loop(f32({4}), {node("Cast", {"x"}, {"z"}, {attribute("to", int64_t(I64))})}, {"go", "z"}),
-                "expects carried value 'x' to keep its type: want 'f32[4]', got 'i64[4]'");
+                "expects carried value 'x' to keep its type: 'f32[4]', got 'i64[4]'");
   expectInvalid(
       loop(sequenceType(F32, {4}), {node("SequenceEmpty", {}, {"z"}, {attribute("dtype", int64_t(I64))})}, {"go", "z"}),
-      "expects carried value 'x' to keep its type: want 'sequence of f32[4]', got "
+      "expects carried value 'x' to keep its type: 'sequence of f32[4]', got "
       "'sequence of i64[...]'");
   expectUnsupported(loop(f32({4}), {integers("axes", {1}, {0}), node("Unsqueeze", {"x", "axes"}, {"z"})}, {"go", "z"}),
-                    "expects carried value 'x' to keep its rank: want 'f32[4]', got 'f32[1,4]'");
+                    "expects carried value 'x' to keep its rank: 'f32[4]', got 'f32[1,4]'");
   expectInvalid(loop(f32({}), {}, {"x", "x"}), "expects a bool as output 0 of the body, got 'f32[]'");
   expectInvalid(loop(f32({4}), {node("SequenceConstruct", {"x"}, {"z"})}, {"go", "x", "z"}),
                 "expects tensors as scan outputs, got 'sequence of f32[4]'");
@@ -291,7 +293,7 @@ TEST(ImportIndexing, Reasons) {
   };
   expectInvalid(elements("GatherElements", i64({2})), "expects indices of 2 dimensions, got 'i64[2]'");
   expectInvalid(elements("GatherElements", i64({3, 1}), {attribute("axis", int64_t(1))}),
-                "wants size '2' to be at least '3', got 2 and 3");
+                "needs size '2' to be at least '3', got 2 and 3");
   expectInvalid(elements("ScatterElements", i64({2})), "expects indices of 2 dimensions, got 'i64[2]'");
   expectInvalid(elements("ScatterElements", i64({2, 3}), {attribute("reduction", "mean")}),
                 "expects 'reduction' to be none, add, mul, max or min, got 'mean'");
@@ -498,7 +500,7 @@ TEST(ImportSequences, Reasons) {
                 "expects inputs 0 and 1 of one type, got 'f32[4]' and 'i64[4]'");
   expectInvalid(one(node("SequenceConstruct", {}, {"y"}), {}), "expects at least 1 input, got 0");
   expectInvalid(one(node("SequenceInsert", {"a", "b"}, {"y"}), {sequenceType(F32, {4}), i64({4})}),
-                "expects tensors of the sequence's element type: want 'f32[4]', got 'i64[4]'");
+                "expects tensors of the sequence's element type: 'f32[4]', got 'i64[4]'");
   TypeProto anyRank = sequenceType(F32, {});
   anyRank.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->clear_shape();
   expectUnsupported(one(node("SequenceAt", {"a", "b"}, {"y"}), {anyRank, i64({})}),
@@ -552,11 +554,11 @@ TEST(ImportShapes, ReasonsOfSplit) {
                {integers("sizes", {static_cast<int64_t>(sizes.size())}, sizes)});
   };
   expectInvalid(one(node("Split", {"a"}, {"y", "z"}, {attribute("num_outputs", int64_t(3))}), {f32({6})}),
-                "expects 'num_outputs' to count the outputs: want 2, got 3");
+                "expects 'num_outputs' to count the outputs: 2, got 3");
   expectInvalid(one(node("Split", {"a"}, {"y", "z", "u", "v"}), {f32({5})}),
                 "expects dimension 0 to split into 4 parts, got size 5");
   expectInvalid(split(6, {1, 2, 3}), "expects one size for each of the 2 outputs, got 3");
-  expectInvalid(split(6, {1, 2}), "expects parts that make up dimension 0: want 6, got 3");
+  expectInvalid(split(6, {1, 2}), "expects parts that make up dimension 0: 6, got 3");
 }
 
 TEST(ImportSlices, ReasonsOfSlice) {
@@ -603,7 +605,7 @@ TEST(ImportIndexing, ReasonsOfBatches) {
   expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 3}), i64({2}), {attribute("mode", "round")}),
                 "expects 'mode' to be linear or circular, got 'round'");
   expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 3}), i64({2}), {number("axis", -3)}),
-                "expects 'axis' behind that of the batch, got -3");
+                "expects 'axis' after that of the batch, got -3");
   expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 5}), i64({2})),
                 "expects an update like the cache but for dimension 1, got 'f32[2,1,5]' for 'f32[2,4,3]'");
   expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 3}), i64({3})),
@@ -615,7 +617,7 @@ TEST(ImportSequences, ReasonsOfSplits) {
     return one(node("SplitToSequence", {"a", "sizes"}, {"y"}), {f32({6})}, {integers("sizes", dims, sizes)});
   };
   expectInvalid(split({}, {0}), "expects positive numbers as 'split', got 0");
-  expectInvalid(split({2}, {2, 3}), "expects parts that make up dimension 0: want 6, got 5");
+  expectInvalid(split({2}, {2, 3}), "expects parts that make up dimension 0: 6, got 5");
 }
 
 TEST(ImportNorms, ReasonsOfGroups) {
@@ -675,11 +677,11 @@ TEST(ImportQuantization, Reasons) {
   expectInvalid(quantize(input, f32({2, 1}), {attribute("block_size", int64_t(-3))}),
                 "expects 'block_size' of at least 0, got -3");
   expectInvalid(quantize(input, f32({2, 2}), {attribute("block_size", int64_t(3))}),
-                "wants sizes '2' and '1' equal, got 2 and 1");
+                "needs sizes '2' and '1' equal, got 2 and 1");
   expectInvalid(
       one(node("QuantizeLinear", {"a", "b", "c"}, {"y"}, {attribute("output_dtype", int64_t(TensorProto::INT8))}),
           {input, f32({}), tensorType(TensorProto::UINT8, {})}, {}, 25),
-      "expects 'output_dtype' to be the zero point's type: want 'u8', got 'i8'");
+      "expects 'output_dtype' to be the zero point's type: 'u8', got 'i8'");
   expectInvalid(one(node("QuantizeLinear", {"a", "b"}, {"y"}, {attribute("precision", int64_t(TensorProto::INT32))}),
                     {input, f32({})}, {}, 25),
                 "expects 'precision' to be a float of 16 bits or more, got 'i32'");

@@ -44,11 +44,10 @@ TEST(ImportTraining, ReasonsOfGradient) {
          "expects 'zs' to name a value of the graph, but nothing before the node makes 'q'");
   expect(gradient({"a", "a"}, {"d"}, {xs({"a"}), zs({"a"}), y("s")}),
          "expects each name once in 'xs' and 'zs', but 'a' stands there twice");
-  expect(gradient({"n"}, {"d"}, {xs({"a"}), y("s")}),
-         "expects input 0 to hold what 'a' does: want 'f32[3]', got 'i64[3]'");
+  expect(gradient({"n"}, {"d"}, {xs({"a"}), y("s")}), "expects input 0 to hold what 'a' does: 'f32[3]', got 'i64[3]'");
   expect(gradient({"n"}, {"d"}, {xs({"n"}), y("m")}), "expects tensors of floats in 'xs', but 'n' is 'i64[3]'");
   expect(gradient({"a", "n"}, {"d"}, {xs({"a", "b"}), y("m")}),
-         "expects input 1 to hold what 'b' does: want 'f32[3]', got 'i64[3]'");
+         "expects input 1 to hold what 'b' does: 'f32[3]', got 'i64[3]'");
   expect(gradient({"a", "b"}, {"d"}, {xs({"a", "b"}), y("m")}),
          "expects 'y' to depend on a value of 'xs', but 'm' depends on none of 'a', 'b'");
   // What `y` is made of ends at a value of `zs`.

@@ -64,11 +64,11 @@ TEST_F(ExpectedImage, mayDifferByAUnitWhereItLosesSomething) {
   for (const File &file : {makeJpeg(pixel), makeWebp(pixel, true)}) {
     EXPECT_EQ(difference(file, 0), std::nullopt);
     EXPECT_EQ(difference(file, 1), std::nullopt);
-    EXPECT_EQ(difference(file, 2), "output 'image': 1 of 3 elements differ, the first at [0,0,1]: got 18, want 20");
+    EXPECT_EQ(difference(file, 2), "output 'image': 1 of 3 elements differ, the first at [0,0,1]: got 18, expected 20");
   }
   for (const File &file : {makePng(pixel), makeWebp(pixel, false)}) {
     EXPECT_EQ(difference(file, 0), std::nullopt);
-    EXPECT_EQ(difference(file, 1), "output 'image': 1 of 3 elements differ, the first at [0,0,1]: got 19, want 20");
+    EXPECT_EQ(difference(file, 1), "output 'image': 1 of 3 elements differ, the first at [0,0,1]: got 19, expected 20");
   }
 }
 

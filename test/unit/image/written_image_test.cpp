@@ -124,10 +124,10 @@ TEST(WrittenImage, pnmThatIsNotDecoded) {
   auto refused = [](const std::string &text, int32_t result, const std::string &why) {
     expectRefused(makeFile(text), result, "the PNM image of " + std::to_string(text.size()) + " bytes: " + why);
   };
-  refused("P5 ", VX_IMAGE_DAMAGED, "its header has no number where the width is wanted");
-  refused("P5 99999999999", VX_IMAGE_DAMAGED, "its header has no number where the width is wanted");
-  refused("P5 1 x", VX_IMAGE_DAMAGED, "its header has no number where the height is wanted");
-  refused("P5 1 1", VX_IMAGE_DAMAGED, "its header has no number where the largest sample is wanted");
+  refused("P5 ", VX_IMAGE_DAMAGED, "its header has no number where the width is expected");
+  refused("P5 99999999999", VX_IMAGE_DAMAGED, "its header has no number where the width is expected");
+  refused("P5 1 x", VX_IMAGE_DAMAGED, "its header has no number where the height is expected");
+  refused("P5 1 1", VX_IMAGE_DAMAGED, "its header has no number where the largest sample is expected");
   refused("P5 1 1 0\na", VX_IMAGE_DAMAGED, "its largest sample is 0, allowed is [1, 65535]");
   refused("P5 1 1 65536\na", VX_IMAGE_DAMAGED, "its largest sample is 65536, allowed is [1, 65535]");
   refused("P5 1 1 255", VX_IMAGE_DAMAGED, "no space is between its header and its samples");

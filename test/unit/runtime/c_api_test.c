@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
   options.device = "cpu";
   options.no_fallback = 1;
   options.struct_size = 3;
-  snprintf(message, sizeof(message), "vx_instance_create: options have 3 bytes, want %d to %d", (int)sizeof(size_t),
+  snprintf(message, sizeof(message), "vx_instance_create: options have 3 bytes, expected %d to %d", (int)sizeof(size_t),
            (int)sizeof(options));
   if (refused(vx_instance_create(module, &options, &instance), VX_INVALID_ARGUMENT, message))
     return 1;
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
   if (estimate.results != 12 || estimate.arena != 12 || !estimate.fits)
     return failed("estimate of 3 elements", NULL);
   estimate.struct_size = 4;
-  snprintf(message, sizeof(message), "vx_instance_estimate_memory: estimate has 4 bytes, want %d",
+  snprintf(message, sizeof(message), "vx_instance_estimate_memory: estimate has 4 bytes, expected %d",
            (int)sizeof(estimate));
   if (refused(vx_instance_estimate_memory(instance, NULL, 1, &size, &estimate), VX_INVALID_ARGUMENT, message))
     return 1;
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
       refused(vx_instance_report(instance, (vx_report_format)7, &text), VX_INVALID_ARGUMENT,
               "vx_instance_report: report format has the unknown number 7") ||
       refused(vx_value_element(x, 0, &y), VX_INVALID_ARGUMENT,
-              "vx_value_element: want a sequence or an optional, got i32[3]") ||
+              "vx_value_element: expected a sequence or an optional, got i32[3]") ||
       refused(vx_call_create(instance, "other", &none), VX_NOT_FOUND,
               "vx_call_create: function 'other' does not exist, there are: main") ||
       refused(vx_tensor_create(VX_STRING, 0, NULL, NULL, 0, &y), VX_UNSUPPORTED,
@@ -127,14 +127,14 @@ int main(int argc, char **argv) {
       refused(vx_optional_create((vx_element_type)50, NULL, &y), VX_INVALID_ARGUMENT,
               "vx_optional_create: element type has the unknown number 50") ||
       refused(vx_optional_sequence_create(VX_I32, x, &y), VX_INVALID_ARGUMENT,
-              "vx_optional_sequence_create: element 0: want a sequence of i32, got i32[3]"))
+              "vx_optional_sequence_create: element 0: expected a sequence of i32, got i32[3]"))
     return 1;
   if ((status = vx_sequence_create(VX_I32, 1, &x, &sequence)))
     return failed("sequence", status);
   if (refused(vx_value_element(sequence, 1, &y), VX_INVALID_ARGUMENT,
               "vx_value_element: element 1 does not exist, there are 1") ||
       refused(vx_tensor_data(sequence, &data), VX_INVALID_ARGUMENT,
-              "vx_tensor_data: want a tensor, got sequence of i32"))
+              "vx_tensor_data: expected a tensor, got sequence of i32"))
     return 1;
   vx_value_release(sequence);
   if ((status = vx_call_set_stream(call, NULL)))

@@ -119,7 +119,7 @@ TEST(Instructions, checkNamesItsSiteAndBothSizes) {
   };
   using Kind = format::PredicateKind;
   EXPECT_OK(check(Kind::Equal, 7, 7));
-  EXPECT_FAILS(check(Kind::Equal, 7, 3), VX_FAULT, "node_2 (Gather): wants index, got 7 and 3");
+  EXPECT_FAILS(check(Kind::Equal, 7, 3), VX_FAULT, "node_2 (Gather): needs index, got 7 and 3");
   for (int64_t a = 0; a < 5; ++a)
     for (int64_t b = 0; b < 5; ++b) {
       EXPECT_EQ(check(Kind::Equal, a, b).ok(), a == b);
@@ -195,7 +195,7 @@ TEST(Instructions, wrongProgramsAreErrorsNotCrashes) {
           "instruction 0 Segment: command 0: kernel 'scale_add' writes to buffer 1, which is read-only");
   refused(code(instruction(Op::Allocate, {2, 0}), instruction(Op::ConstI64, {4}, 4),
                instruction(Op::Slice, {2, 2, 4, 1}), segment(dispatch(ScaleAdd, 0, {0, 2}, {0, 0}))),
-          "instruction 3 Segment: command 0: buffer 1 of kernel 'scale_add' begins at 4, wanted is a multiple of 64");
+          "instruction 3 Segment: command 0: buffer 1 of kernel 'scale_add' begins at 4, expected a multiple of 64");
   failing(code(instruction(Op::Allocate, {2, 0}), instruction(Op::Slice, {2, 2, 1, 1}),
                segment(dispatch(ScaleAdd, 0, {0, 2}, {0, 0}))),
           "program 'code': buffer 1 of kernel 'scale_add' is not aligned to 64 bytes");
@@ -208,17 +208,17 @@ TEST(Instructions, wrongProgramsAreErrorsNotCrashes) {
   EXPECT_EQ(evaluated(dispatched(400, 100, 2), 7, 3), 0);
   const std::string where = "instruction 5 Segment: command 0: ";
   refused(dispatched(399, 100, 2), where + "buffer 0 of kernel 'scale_add' has 399 bytes, i32[100] needs 400");
-  refused(dispatched(400, 100, 3), where + "kernel 'scale_add' runs with 3 workgroups, wanted are 2");
+  refused(dispatched(400, 100, 3), where + "kernel 'scale_add' runs with 3 workgroups, expected 2");
   refused(dispatched(400, 100, -1), where + "kernel 'scale_add' runs with -1 workgroups, allowed are 0 to 2147418112");
-  refused(dispatched(400, -64, 0), where + "kernel 'scale_add' runs with 0 workgroups, wanted are -1");
+  refused(dispatched(400, -64, 0), where + "kernel 'scale_add' runs with 0 workgroups, expected -1");
   failing(code(instruction(Op::Allocate, {1, 0}), instruction(Op::Allocate, {2, 0}),
                segment(dispatch(ScaleAdd, 0, {1, 2}, {0, 0}))),
-          "program 'code': kernel 'scale_add' runs with 7 workgroups, wanted are 1");
+          "program 'code': kernel 'scale_add' runs with 7 workgroups, expected 1");
   failing(code(instruction(Op::Allocate, {1, 0}), instruction(Op::Allocate, {2, 0}), instruction(Op::ConstI64, {4}, 1),
                segment(dispatch(ScaleAdd, 4, {1, 2}, {0, 0}))),
           "program 'code': buffer 0 of kernel 'scale_add' has 7 bytes, i32[7] needs 28");
   refused(code(instruction(Op::ConstI64, {3}, 5), instruction(Op::ConstI64, {5}, 2)),
-          "output 'z': dim 1 is 2, wanted is 0");
+          "output 'z': dim 1 is 2, expected 0");
 }
 
 TEST(Inputs, everyMismatchNamesTheInputAndBothValues) {
@@ -246,14 +246,14 @@ TEST(Inputs, everyMismatchNamesTheInputAndBothValues) {
   EXPECT_OK(runMain(*instance, {x, past, mask, list}, outputs));
   failing({x, past}, "function 'main' takes 4 inputs, got 2");
   failing({x, nullptr, mask, list}, "input 'past': got a null pointer");
-  failing({list, past, mask, list}, "input 'x': want a tensor, got sequence of f32");
-  failing({x, past, mask, x}, "input 'list': want a sequence, got f32[4,3]");
-  failing({tensor(VX_F64, {4, 3}), past, mask, list}, "input 'x': want element type f32, got f64");
-  failing({tensor(VX_F32, {4}), past, mask, list}, "input 'x': want f32[batch,3] of rank 2, got f32[4] of rank 1");
+  failing({list, past, mask, list}, "input 'x': expected a tensor, got sequence of f32");
+  failing({x, past, mask, x}, "input 'list': expected a sequence, got f32[4,3]");
+  failing({tensor(VX_F64, {4, 3}), past, mask, list}, "input 'x': expected element type f32, got f64");
+  failing({tensor(VX_F32, {4}), past, mask, list}, "input 'x': expected f32[batch,3] of rank 2, got f32[4] of rank 1");
   failing({tensor(VX_F32, {4, 5}), past, mask, list}, "input 'x': dim 1 must be 3, got 5 in f32[4,5]");
-  failing({tensor(VX_F32, {0, 3}), past, mask, list}, "input 'x': dim 0 is 'batch', want 1 to 512, got 0");
-  failing({tensor(VX_F32, {600, 3}), past, mask, list}, "input 'x': dim 0 is 'batch', want 1 to 512, got 600");
-  failing({tensor(VX_F32, {5, 3}), past, mask, list}, "input 'x': dim 0 is 'batch', want a multiple of 2, got 5");
+  failing({tensor(VX_F32, {0, 3}), past, mask, list}, "input 'x': dim 0 is 'batch', expected 1 to 512, got 0");
+  failing({tensor(VX_F32, {600, 3}), past, mask, list}, "input 'x': dim 0 is 'batch', expected 1 to 512, got 600");
+  failing({tensor(VX_F32, {5, 3}), past, mask, list}, "input 'x': dim 0 is 'batch', expected a multiple of 2, got 5");
   failing({tensor(VX_F32, {2, 3}), past, mask, list}, "input 'past': dim 1 is 'batch', which is 2 by input 'x', got 4");
   failing({x, past, tensor(VX_BOOL, {9}), list}, "input 'mask': dim 0 must be past + 1 = 10, got 9");
 }
@@ -285,7 +285,7 @@ TEST(Inputs, areCheckedAgainstTheFunctionsConstraintsBeforeAVersionIsChosen) {
   EXPECT_OK(run(1, 5));
   EXPECT_OK(run(0, 1));
   EXPECT_FAILS(run(3, 5), VX_INVALID_ARGUMENT,
-               "add_0 (Add): wants sizes 'n' and 'm' equal or one of them 1, got 3 and 5");
+               "add_0 (Add): needs sizes 'n' and 'm' equal or one of them 1, got 3 and 5");
 }
 
 TEST(Values, areCheckedWhenMade) {
@@ -303,7 +303,7 @@ TEST(Values, areCheckedWhenMade) {
   std::vector<int64_t> deep(65, 1);
   EXPECT_FAILS(Value::copyTensor(VX_F32, deep, data, 4, value), VX_INVALID_ARGUMENT, "rank is 65, allowed are 64");
   EXPECT_FAILS(Value::list(VX_SEQUENCE, VX_F32, {tensor(VX_I8, {1})}, value), VX_INVALID_ARGUMENT,
-               "element 0: want a tensor of f32, got i8[1]");
+               "element 0: expected a tensor of f32, got i8[1]");
 }
 
 TEST(Values, wrappedBytesAreReadInPlaceAndReleasedOnce) {
@@ -451,7 +451,7 @@ TEST(Calls, optionalSequences) {
     EXPECT_EQ(outputs[1]->kind(), VX_OPTIONAL_SEQUENCE);
     EXPECT_TRUE(outputs[1]->elements().empty());
     EXPECT_FAILS(runMain(*instance, {two}, outputs), VX_INVALID_ARGUMENT,
-                 "input 'maybe': want a optional sequence, got sequence of i32");
+                 "input 'maybe': expected a optional sequence, got sequence of i32");
   }
 }
 
@@ -479,7 +479,7 @@ TEST(Calls, listErrorsNameTheNode) {
   ASSERT_OK(makeInstance(ranks.write(), "cpu", instance));
   ASSERT_OK(Value::list(VX_SEQUENCE, VX_I32, {tensor(VX_I32, {2, 2})}, list));
   EXPECT_FAILS(runMain(*instance, {list, vectorValue({7})}, outputs), VX_FAULT,
-               "node_2 (Gather): element 0 has rank 2, want 1");
+               "node_2 (Gather): element 0 has rank 2, expected 1");
 }
 
 TEST(Calls, segmentsAreRecordedOncePerPlace) {
@@ -669,7 +669,7 @@ TEST(Calls, observerReplacesOutputs) {
   seen.clear();
   replacement = vectorValue({100, 200});
   EXPECT_FAILS(call->run(inputs, outputs), VX_INVALID_ARGUMENT,
-               "a replacement of output 0 of kernel 'scale_add' is 'i32[2]', want 'i32[3]'");
+               "a replacement of output 0 of kernel 'scale_add' is 'i32[2]', expected 'i32[3]'");
 }
 
 // A schedule that does not fit its kernels: what only a call knows is found before the kernel runs, each time that the
@@ -719,7 +719,7 @@ TEST(Calls, variablesByName) {
   EXPECT_EQ(elementsOf(*value), (std::vector<int32_t>{5, 6, 7, 8}));
   EXPECT_FAILS(instance->readVariable("sum", value), VX_NOT_FOUND, "variable 'sum' does not exist, there are: total");
   EXPECT_FAILS(instance->writeVariable("total", *vectorValue({1, 2})), VX_INVALID_ARGUMENT,
-               "variable 'total': want i32[4], got i32[2]");
+               "variable 'total': expected i32[4], got i32[2]");
 }
 
 } // namespace vx::test

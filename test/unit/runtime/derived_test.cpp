@@ -160,7 +160,7 @@ TEST(DerivedConstant, everyDiagnosticOfTheLoader) {
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { target(b).derived[0]->type = nullptr; }),
             "target 'cpu': derived value 0 'doubled': type is missing");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { target(b).derived[0]->type->kind = format::ValueKind::Sequence; }),
-            "target 'cpu': derived value 0 'doubled': wanted is a tensor of numbers or bools");
+            "target 'cpu': derived value 0 'doubled': expected a tensor of numbers or bools");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { target(b).derived[0]->type->dims[0] = symbolExpr(0); }),
             "target 'cpu': derived value 0 'doubled': dim 0: expression uses symbol 0, there are 0");
   // What it reads stands before it.
@@ -171,13 +171,13 @@ TEST(DerivedConstant, everyDiagnosticOfTheLoader) {
             "target 'cpu': entry 0: program 0 'main': instruction 5 Derived: derived value 1 does not exist here, "
             "there are 1");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { b.module.programs[1]->results.clear(); }),
-            "target 'cpu': derived value 0 'doubled': program 1 'doubled' has 0 results, wanted is one tensor");
+            "target 'cpu': derived value 0 'doubled': program 1 'doubled' has 0 results, expected one tensor");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) {
               b.module.programs[1]->body->instructions.push_back(ifElse(3, block(whileLoop(3, block())), block()));
             }),
-            "target 'cpu': derived value 0 'doubled': program 1 'doubled' has a loop, wanted is none");
+            "target 'cpu': derived value 0 'doubled': program 1 'doubled' has a loop, expected none");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { b.module.programs[1]->arena_size = symbolExpr(0); }),
-            "target 'cpu': derived value 0 'doubled': program 1 'doubled' sizes its arena by symbols, wanted are "
+            "target 'cpu': derived value 0 'doubled': program 1 'doubled' sizes its arena by symbols, expected "
             "constants only");
 }
 
@@ -188,7 +188,7 @@ TEST(DerivedConstant, shorterThanItsTypeIsAnError) {
   Ref<Instance> instance;
   Status status = makeInstance(builder.write("short_derived.vxm"), "cpu", instance);
   EXPECT_EQ(status.code(), VX_INVALID_MODULE);
-  EXPECT_TRUE(status.message().ends_with("program 1 'doubled': result: dim 0 is 4096, wanted is 4097"))
+  EXPECT_TRUE(status.message().ends_with("program 1 'doubled': result: dim 0 is 4096, expected 4097"))
       << status.message();
 }
 

@@ -262,7 +262,7 @@ TEST(DerivedOfVariable, everyDiagnosticOfTheLoader) {
     return std::string(status.message().substr(std::min(status.message().size(), path.size() + 2)));
   };
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { b.module.programs[7]->stores = {0}; }),
-            "target 'cpu': derived value 0 'scaled': program 7 'scaled' stores 1 variables, wanted are none");
+            "target 'cpu': derived value 0 'scaled': program 7 'scaled' stores 1 variables, expected none");
   EXPECT_EQ(
       messageAfter([&](ModuleBuilder &b) { b.module.programs[7]->body->instructions.push_back(segment(copy(3, 2))); }),
       "target 'cpu': derived value 0 'scaled': program 7 'scaled': instruction 10 Segment: command 0: copies to "

@@ -108,7 +108,7 @@ TEST_F(DeviceChoice, autoTakesTheFirstThatWorksAndReportsTheRest) {
   EXPECT_EQ(taken().backend, "cpu");
   EXPECT_EQ(taken().variant, "fast");
   EXPECT_EQ(instance->report().text(),
-            "device wanted: auto\n"
+            "device asked for: auto\n"
             "device order: cuda, rocm, vulkan, cpu\n"
             "device taken: cpu:0 (fake 0), code: cpu fast\n"
             "device refused: cuda: this runtime has no cuda driver [no_driver]\n"
@@ -244,7 +244,7 @@ TEST_F(DeviceChoice, reportOfNothingTaken) {
   report.request.order = {"vulkan", "cpu"};
   report.request.noFallback = true;
   report.refused.push_back({"vulkan", {hal::RefusalCode::NoDevice, "there is none"}});
-  EXPECT_EQ(report.text(), "device wanted: vulkan (no fallback)\n"
+  EXPECT_EQ(report.text(), "device asked for: vulkan (no fallback)\n"
                            "device order: vulkan, cpu\n"
                            "device taken: none\n"
                            "device refused: vulkan: there is none [no_device]\n");
@@ -292,8 +292,8 @@ TEST_F(DeviceChoice, orderComesFromTheCallerOrTheEnvironment) {
 TEST_F(DeviceChoice, unknownNames) {
   EXPECT_FAILS(choose("tpu"), VX_INVALID_ARGUMENT,
                "device 'tpu' is unknown, known are: auto, cuda, rocm, vulkan, cpu, null");
-  EXPECT_FAILS(choose("cpu:x"), VX_INVALID_ARGUMENT, "device 'cpu:x': want a number after the colon, got 'x'");
-  EXPECT_FAILS(choose("cpu:"), VX_INVALID_ARGUMENT, "device 'cpu:': want a number after the colon, got ''");
+  EXPECT_FAILS(choose("cpu:x"), VX_INVALID_ARGUMENT, "device 'cpu:x': expected a number after the colon, got 'x'");
+  EXPECT_FAILS(choose("cpu:"), VX_INVALID_ARGUMENT, "device 'cpu:': expected a number after the colon, got ''");
 }
 
 TEST_F(DeviceChoice, nullRunsAnyScheduleAndIsNeverChosenByItself) {

@@ -111,7 +111,7 @@ TEST(DeviceOfValues, isOneThatThereIs) {
   for (const auto &[device, code, text] :
        {std::tuple("cpu:9", VX_NO_DEVICE, "device 'cpu:9' is not there: cpu: there is no device 9, but 1 of them"),
         std::tuple("npu", VX_INVALID_ARGUMENT, "device 'npu' is unknown, known are: "),
-        std::tuple("cpu:x", VX_INVALID_ARGUMENT, "device 'cpu:x': want a number after the colon, got 'x'"),
+        std::tuple("cpu:x", VX_INVALID_ARGUMENT, "device 'cpu:x': expected a number after the colon, got 'x'"),
         std::tuple("null", VX_UNSUPPORTED, "device 'null' keeps no values")}) {
     const Status status = place(x, device, placed);
     EXPECT_EQ(status.code(), code) << device;

@@ -112,20 +112,22 @@ TEST(Dlpack, whatIsRefusedStaysTheCallers) {
   const std::string name = "vx_tensor_from_dlpack: ";
   Foreign gap;
   gap.strides[0] = 4;
-  EXPECT_EQ(gap.refusal(VX_UNSUPPORTED), name + "dimension 0 has the stride 4, want 3: row-major without gaps");
+  EXPECT_EQ(gap.refusal(VX_UNSUPPORTED), name + "dimension 0 has the stride 4, expected 3: row-major without gaps");
   Foreign order;
   order.strides[0] = 1, order.strides[1] = 2;
-  EXPECT_EQ(order.refusal(VX_UNSUPPORTED), name + "dimension 1 has the stride 2, want 1: row-major without gaps");
+  EXPECT_EQ(order.refusal(VX_UNSUPPORTED), name + "dimension 1 has the stride 2, expected 1: row-major without gaps");
   Foreign backward;
   backward.strides[1] = -1;
-  EXPECT_EQ(backward.refusal(VX_UNSUPPORTED), name + "dimension 1 has the stride -1, want 1: row-major without gaps");
+  EXPECT_EQ(backward.refusal(VX_UNSUPPORTED),
+            name + "dimension 1 has the stride -1, expected 1: row-major without gaps");
   Foreign elsewhere;
   elsewhere.tensor.dl_tensor.device = {8, 1};
   EXPECT_EQ(elsewhere.refusal(VX_UNSUPPORTED),
-            name + "the tensor is in memory of Metal device 1, want memory of the host, of CUDA or of ROCm");
+            name + "the tensor is in memory of Metal device 1, expected memory of the host, of CUDA or of ROCm");
   elsewhere.tensor.dl_tensor.device = {99, 0};
   EXPECT_EQ(elsewhere.refusal(VX_UNSUPPORTED),
-            name + "the tensor is in memory of DLPack's device type 99, want memory of the host, of CUDA or of ROCm");
+            name +
+                "the tensor is in memory of DLPack's device type 99, expected memory of the host, of CUDA or of ROCm");
   Foreign complex;
   complex.tensor.dl_tensor.dtype = {5, 64, 1};
   EXPECT_EQ(complex.refusal(VX_UNSUPPORTED),
@@ -136,7 +138,7 @@ TEST(Dlpack, whatIsRefusedStaysTheCallers) {
             name + "the tensor has DLPack's type code 0 of 32 bits and 4 lanes, which is no type of vx");
   Foreign later;
   later.tensor.version = {2, 3};
-  EXPECT_EQ(later.refusal(VX_UNSUPPORTED), name + "the tensor is of DLPack 2.3, want version 1");
+  EXPECT_EQ(later.refusal(VX_UNSUPPORTED), name + "the tensor is of DLPack 2.3, expected version 1");
   Foreign ranks;
   ranks.tensor.dl_tensor.ndim = -1;
   EXPECT_EQ(ranks.refusal(VX_INVALID_ARGUMENT), name + "the tensor has -1 dimensions and their sizes");
@@ -206,7 +208,7 @@ TEST(Dlpack, elementsOfFewBits) {
   padded.tensor.dl_tensor.dtype = {1, 4, 1};
   padded.tensor.flags = 4;
   EXPECT_EQ(padded.refusal(VX_UNSUPPORTED),
-            "vx_tensor_from_dlpack: the tensor has a byte for each u4, want them packed");
+            "vx_tensor_from_dlpack: the tensor has a byte for each u4, expected packed elements");
 }
 
 TEST(Dlpack, whatCannotBeGiven) {
@@ -222,7 +224,7 @@ TEST(Dlpack, whatCannotBeGiven) {
   vx_value *list = nullptr;
   ASSERT_EQ(vx_sequence_create(VX_STRING, 1, &text, &list), nullptr);
   status = vx_tensor_to_dlpack(list, &tensor);
-  EXPECT_STREQ(vx_status_message(status), "vx_tensor_to_dlpack: want a tensor, got sequence of string");
+  EXPECT_STREQ(vx_status_message(status), "vx_tensor_to_dlpack: expected a tensor, got sequence of string");
   EXPECT_EQ(tensor, nullptr);
   vx_status_release(status);
   vx_value_release(list);

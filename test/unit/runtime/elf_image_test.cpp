@@ -271,7 +271,7 @@ TEST(ElfImage, refusesADamagedDynamicSection) {
 
   image = {};
   image.setDynamic(DT_SYMENT, 25);
-  EXPECT_EQ(image.message(), "code image: table entries have 24 and 25 bytes, wanted are 24 and 24");
+  EXPECT_EQ(image.message(), "code image: table entries have 24 and 25 bytes, expected 24 and 24");
 }
 
 TEST(ElfImage, refusesDamagedSymbols) {
@@ -326,8 +326,7 @@ TEST(ElfImage, refusesDamagedRelocations) {
   image = {};
   uint64_t size = image.dynamicValue(DT_RELASZ), place = image.offsetOf(image.dynamicValue(DT_RELA));
   image.setDynamic(DT_RELASZ, size + 1);
-  EXPECT_EQ(image.message(),
-            fmt::format("code image: relocations have {} bytes, wanted is a multiple of 24", size + 1));
+  EXPECT_EQ(image.message(), fmt::format("code image: relocations have {} bytes, expected a multiple of 24", size + 1));
 
   image = {};
   image.setDynamic(DT_RELA, Nowhere);

@@ -47,7 +47,7 @@ TEST(Images, refusedModules) {
     EXPECT_FAILS(Module::load(path, module), VX_INVALID_MODULE,
                  fmt::format("{}: function 0 of the host: {}", path, why));
   };
-  refused([](format::HostFunctionT &host) { host.text = "YUV"; }, "text is 'YUV', wanted is RGB, BGR or Grayscale");
+  refused([](format::HostFunctionT &host) { host.text = "YUV"; }, "text is 'YUV', expected RGB, BGR or Grayscale");
   refused([](format::HostFunctionT &host) { host.results = {format::ElementType::I32}; },
           "gives 1 tensors, of other types than its kind 7 does");
 }

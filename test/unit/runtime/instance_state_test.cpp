@@ -116,9 +116,9 @@ TEST_F(State, manyVariablesAreWrittenAllOrNone) {
     const Value *values[] = {right.get(), value.get()};
     return first->writeVariables(names, values);
   };
-  EXPECT_FAILS(write("moment", shape), VX_INVALID_ARGUMENT, "variable 'moment': want i32[4], got i32[2]");
-  EXPECT_FAILS(write("moment", type), VX_INVALID_ARGUMENT, "variable 'moment': want i32[4], got f32[4]");
-  EXPECT_FAILS(write("moment", list), VX_INVALID_ARGUMENT, "variable 'moment': want i32[4], got sequence of i32");
+  EXPECT_FAILS(write("moment", shape), VX_INVALID_ARGUMENT, "variable 'moment': expected i32[4], got i32[2]");
+  EXPECT_FAILS(write("moment", type), VX_INVALID_ARGUMENT, "variable 'moment': expected i32[4], got f32[4]");
+  EXPECT_FAILS(write("moment", list), VX_INVALID_ARGUMENT, "variable 'moment': expected i32[4], got sequence of i32");
   EXPECT_FAILS(write("weight", right), VX_INVALID_ARGUMENT, "variable 'weight' is given twice");
   EXPECT_FAILS(write("bias", right), VX_NOT_FOUND, "variable 'bias' does not exist, there are: weight, moment, mean");
   EXPECT_EQ(valueOf(*first, "weight"), start);
@@ -431,7 +431,7 @@ TEST(InstanceSymbols, sizeVariablesThatBeginAtZero) {
   EXPECT_FAILS(runMain(*small, {vectorValue({1, 2, 3}), vectorValue({1})}, outputs), VX_INVALID_ARGUMENT,
                "input 'x': dim 0 is 'pages', which is 2 of this instance, got 3");
   EXPECT_FAILS(large->writeVariable("k", *vectorValue({1, 2})), VX_INVALID_ARGUMENT,
-               "variable 'k': want i32[6], got i32[2]");
+               "variable 'k': expected i32[6], got i32[2]");
   // A parameter is shared whatever the cache's size.
   Ref<Instance> sharing;
   ASSERT_OK(makeSharing(module, large, sharing, {{"pages", 4}}));
@@ -452,9 +452,9 @@ TEST(InstanceSymbols, wrongOnesAreNamed) {
   refused({}, "size 'pages' is bound when an instance is made, and is not given");
   refused({{"pages", 2}, {"pages", 2}}, "size 'pages' is given twice");
   refused({{"pages", 2}, {"n", 2}}, "size 'n' is none of an instance, there are: pages");
-  refused({{"pages", 66}}, "size 'pages': want 2 to 64, got 66");
-  refused({{"pages", -2}}, "size 'pages': want 2 to 64, got -2");
-  refused({{"pages", 3}}, "size 'pages': want a multiple of 2, got 3");
+  refused({{"pages", 66}}, "size 'pages': expected 2 to 64, got 66");
+  refused({{"pages", -2}}, "size 'pages': expected 2 to 64, got -2");
+  refused({{"pages", 3}}, "size 'pages': expected a multiple of 2, got 3");
 }
 
 TEST(InstanceSymbols, sharedVariablesHaveOneSize) {

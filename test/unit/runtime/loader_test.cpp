@@ -76,7 +76,7 @@ TEST(ModuleLoader, missingFile) {
   Ref<Module> module;
   EXPECT_FAILS(Module::load("no/such.vxm", module), VX_NOT_FOUND,
                "no/such.vxm: cannot be opened: No such file or directory");
-  EXPECT_FAILS(Module::load("/", module), VX_IO_ERROR, "/: is a folder, want a regular file");
+  EXPECT_FAILS(Module::load("/", module), VX_IO_ERROR, "/: is a folder, expected a regular file");
 }
 
 TEST(ModuleLoader, truncatedAtEachLength) {
@@ -125,7 +125,7 @@ TEST(ModuleLoader, header) {
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_minor), VX_MODULE_ABI_MINOR + 1)),
             "has the format version 3.4, this runtime reads 3.0 to 3.3");
   EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, reserved), 5)),
-            "header: reserved words are 0x5 and 0x0, wanted are 0");
+            "header: reserved words are 0x5 and 0x0, expected 0");
   vx_module_header header;
   std::vector<uint8_t> bytes = soundBytes();
   std::memcpy(&header, bytes.data(), sizeof(header));
@@ -140,7 +140,7 @@ TEST(ModuleLoader, header) {
                         header.metadata_offset, bytes.size()));
   EXPECT_EQ(
       messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, metadata_offset), header.metadata_offset - 4)),
-      fmt::format("header: metadata begins at {}, wanted is a multiple of 8", header.metadata_offset - 4));
+      fmt::format("header: metadata begins at {}, expected a multiple of 8", header.metadata_offset - 4));
 }
 
 TEST(ModuleLoader, alteredMetadata) {
@@ -206,7 +206,7 @@ TEST(ModuleLoader, bytesOfTheCaller) {
                                        "and does not begin with 'VXMODULE'");
   std::memcpy(bytes + 8, file.data(), file.size());
   EXPECT_EQ(refuse(bytes + 8, file.size(), "here"),
-            "vx_module_load_bytes: argument 'bytes' is 8 bytes past a multiple of 64, want them at one");
+            "vx_module_load_bytes: argument 'bytes' is 8 bytes past a multiple of 64, expected an aligned address");
 }
 
 TEST(ModuleLoader, bytesHaveNoFolder) {
@@ -218,7 +218,7 @@ TEST(ModuleLoader, bytesHaveNoFolder) {
   std::memcpy(bytes, file.data(), file.size());
   Ref<Module> module;
   EXPECT_EQ(Module::fromMemory("here", {bytes, file.size()}, module).message(),
-            "here: section 0: is in the external file 'weights.bin', wanted in memory are all sections");
+            "here: section 0: is in the external file 'weights.bin', expected all sections in memory");
 }
 
 TEST(ModuleLoader, sections) {
@@ -280,12 +280,12 @@ TEST(ModuleLoader, externalFiles) {
   EXPECT_EQ(
       pairedWith([](Header &header, File &) { header.data_hash = 0xabc; }),
       fmt::format("section 0: '{}' is not the weights file of this module: it holds 256 bytes at 4096 with the id "
-                  "0000000000000abc, the module wants 256 bytes at 4096 with the id {:016x}",
+                  "0000000000000abc, the module needs 256 bytes at 4096 with the id {:016x}",
                   weights, section.hash));
   EXPECT_EQ(
       pairedWith([](Header &header, File &) { header.data_size = 128; }),
       fmt::format("section 0: '{0}' is not the weights file of this module: it holds 128 bytes at 4096 with the id "
-                  "{1:016x}, the module wants 256 bytes at 4096 with the id {1:016x}",
+                  "{1:016x}, the module needs 256 bytes at 4096 with the id {1:016x}",
                   weights, section.hash));
   EXPECT_EQ(pairedWith([](Header &, File &file) { file.resize(100); }),
             fmt::format("section 0: '{}' is truncated: the file has 100 bytes, its header says 4352", weights));
@@ -297,7 +297,7 @@ TEST(ModuleLoader, externalFiles) {
             fmt::format("section 0: '{0}' has the format version {1}.{2}, this runtime reads {1}.0 to {1}.{3}", weights,
                         VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MINOR + 1, VX_MODULE_ABI_MINOR));
   EXPECT_EQ(pairedWith([](Header &header, File &) { header.reserved[1] = 1; }),
-            fmt::format("section 0: '{}': reserved words of its header are 0x0 and 0x1, wanted are 0", weights));
+            fmt::format("section 0: '{}': reserved words of its header are 0x0 and 0x1, expected 0", weights));
 }
 
 TEST(ModuleLoader, functions) {
@@ -356,14 +356,14 @@ TEST(ModuleLoader, functions) {
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols[0]->max = -1; }),
             "function 'main': symbol 'n' has the range [0, -1]");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols[0]->multiple = 0; }),
-            "function 'main': symbol 'n' is a multiple of 0, wanted is at least 1");
+            "function 'main': symbol 'n' is a multiple of 0, expected at least 1");
 }
 
 TEST(ModuleLoader, constantsAndVariables) {
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->section = 7; }),
             "constant 0 'bias': section 7 does not exist, there are 2");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->section = 1; }),
-            "constant 0 'bias': section 1 holds code, wanted are weights");
+            "constant 0 'bias': section 1 holds code, expected weights");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->offset = UINT64_MAX; }),
             "constant 0 'bias': 256 bytes at 18446744073709551615 are outside section 0 of 256 bytes");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->size = 257; }),
@@ -391,13 +391,13 @@ TEST(ModuleLoader, targets) {
   EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->section = 5; }),
             "target 'cpu': variant 'baseline': section 5 does not exist, there are 2");
   EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->section = 0; }),
-            "target 'cpu': variant 'baseline': section 0 holds weights, wanted is code");
+            "target 'cpu': variant 'baseline': section 0 holds weights, expected code");
   EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->entries.pop_back(); }),
             "target 'cpu': variant 'baseline': variant has 1 entry points, the target has 2 kernels");
   EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->entries[1] = ""; }),
             "target 'cpu': variant 'baseline': entry point 1 has no name");
   EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->offsets = {0, 4}; }),
-            "target 'cpu': variant 'baseline': variant has 2 offsets, wanted are 3");
+            "target 'cpu': variant 'baseline': variant has 2 offsets, expected 3");
   EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->offsets = {0, 6, 8}; }),
             "target 'cpu': variant 'baseline': offset 6 of kernel 1 is no multiple of 4");
   std::string offsets = target([](format::TargetT &t) { t.variants[0]->offsets = {0, 8, 4}; });
@@ -408,7 +408,7 @@ TEST(ModuleLoader, targets) {
             }),
             "target 'cpu': two variants have the name 'baseline'");
   EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->workgroup_size = {1, 1}; }),
-            "target 'cpu': kernel 0 'scale_add': workgroup size has 2 numbers, wanted are 3");
+            "target 'cpu': kernel 0 'scale_add': workgroup size has 2 numbers, expected 3");
   EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->workgroup_size = {0, 1, 1}; }),
             "target 'cpu': kernel 0 'scale_add': workgroup size is 0 x 1 x 1, allowed are 1 to 4096 threads");
   EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->buffers[1] = static_cast<format::Access>(8); }),
@@ -439,7 +439,7 @@ TEST(ModuleLoader, targets) {
       t.entries[0]->constraints.push_back(std::move(constraint));
     });
   };
-  EXPECT_EQ(constrained(0), "target 'cpu': the last program of function 'main' has 1 constraints, wanted are none");
+  EXPECT_EQ(constrained(0), "target 'cpu': the last program of function 'main' has 1 constraints, expected none");
   EXPECT_EQ(constrained(6), "target 'cpu': entry 0: symbol 6 of function 'main' does not exist, there are 1");
 }
 
@@ -453,9 +453,9 @@ TEST(ModuleLoader, programsFitTheirFunctions) {
   EXPECT_EQ(program([](format::ProgramT &p) { p.results.clear(); }),
             "target 'cpu': entry 0: program 0 'affine' has 0 results, function 'main' has 1 outputs");
   EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->dims.push_back(0); }),
-            "target 'cpu': entry 0: program 0 'affine' gives 2 dims for output 'y' of function 'main', wanted are 1");
+            "target 'cpu': entry 0: program 0 'affine' gives 2 dims for output 'y' of function 'main', expected 1");
   EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->buffer = -1; }),
-            "program 0 'affine': result 0: wanted is a buffer or an object, the registers are -1 and -1");
+            "program 0 'affine': result 0: expected a buffer or an object, the registers are -1 and -1");
   EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->buffer = 99; }),
             "program 0 'affine': result 0: buffer register 99 does not exist, there are 5");
   EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->dims[0] = 99; }),
@@ -464,7 +464,7 @@ TEST(ModuleLoader, programsFitTheirFunctions) {
               p.object_registers = 1;
               p.results[0] = listResult(0);
             }),
-            "target 'cpu': entry 0: program 0 'affine' gives a list for output 'y' of function 'main', wanted is a "
+            "target 'cpu': entry 0: program 0 'affine' gives a list for output 'y' of function 'main', expected a "
             "tensor");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
               for (int i = 0; i < 9; ++i)
@@ -491,21 +491,21 @@ TEST(ModuleLoader, instructions) {
     return message.substr(std::min(prefix.size(), message.size()));
   };
   EXPECT_EQ(with(instruction(static_cast<Op>(77))), "has the unknown number 77");
-  EXPECT_EQ(with(instruction(Op::Add, {0, 1})), "Add: there are 2 operands, wanted are 3");
-  EXPECT_EQ(with(instruction(Op::Add, {0, 1, 2, 3})), "Add: there are 4 operands, wanted are 3");
+  EXPECT_EQ(with(instruction(Op::Add, {0, 1})), "Add: there are 2 operands, expected 3");
+  EXPECT_EQ(with(instruction(Op::Add, {0, 1, 2, 3})), "Add: there are 4 operands, expected 3");
   EXPECT_EQ(with(instruction(Op::Add, {0, 1, 6})), "Add: operand 2: i64 register 6 does not exist, there are 6");
   EXPECT_EQ(with(instruction(Op::MoveBuffer, {5, 0})),
             "MoveBuffer: operand 0: buffer register 5 does not exist, there are 5");
   EXPECT_EQ(with(instruction(Op::ListEmpty, {0})),
             "ListEmpty: operand 0: object register 0 does not exist, there are 0");
-  EXPECT_EQ(with(instruction(Op::ListInsert, {0, 0, 0})), "ListInsert: there are 3 operands, wanted are at least 4");
+  EXPECT_EQ(with(instruction(Op::ListInsert, {0, 0, 0})), "ListInsert: there are 3 operands, expected at least 4");
   EXPECT_EQ(with(instruction(Op::ListInsert, std::vector<uint32_t>(69, 0))),
             "ListInsert: there are 69 operands, allowed are 68");
   EXPECT_EQ(with(instruction(Op::Constant, {0}, 1)), "Constant: constant 1 does not exist, there are 1");
   EXPECT_EQ(with(instruction(Op::Constant, {0}, -1)), "Constant: constant -1 does not exist, there are 1");
   EXPECT_EQ(with(instruction(Op::Variable, {0}, 0)), "Variable: variable 0 does not exist, there are 0");
   EXPECT_EQ(with(instruction(Op::Error, {0, 0, 0}, 2)), "Error: site 2 does not exist, there are 0");
-  EXPECT_EQ(with(instruction(Op::Check, {0, 0}, 0)), "Check: there is no site, wanted is one");
+  EXPECT_EQ(with(instruction(Op::Check, {0, 0}, 0)), "Check: there is no site, expected one");
   EXPECT_EQ(with(instruction(Op::CheckFaults, {}, 0, 4)), "CheckFaults: site 4 does not exist, there are 0");
   EXPECT_EQ(with(instruction(Op::ReadI64, {0, 0, 0}, VX_F32)),
             "ReadI64: element type is f32, allowed are bool, i32 and i64");
@@ -513,7 +513,7 @@ TEST(ModuleLoader, instructions) {
             "ReadI64: element type is none, allowed are bool, i32 and i64");
   EXPECT_EQ(with(instruction(Op::ReadInput, {6}, 0)),
             "ReadInput: operand 0: i64 register 6 does not exist, there are 6");
-  EXPECT_EQ(with(instruction(Op::If, {0})), "If: there are 0 blocks, wanted are 2");
+  EXPECT_EQ(with(instruction(Op::If, {0})), "If: there are 0 blocks, expected 2");
   EXPECT_EQ(with(ifElse(0, block(), block(instruction(Op::MoveI64, {0, 9})))),
             "If: block 1: instruction 0 MoveI64: operand 1: i64 register 9 does not exist, there are 6");
   EXPECT_EQ(with(segment(dispatch(ScaleAdd, 9, {0, 1}, {0, 0}))),
@@ -525,18 +525,18 @@ TEST(ModuleLoader, instructions) {
   EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, 9))),
             "Segment: command 0: workspace: buffer register 9 does not exist, there are 5");
   EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, -2))),
-            "Segment: command 0: workspace is -2, wanted is a register or -1");
+            "Segment: command 0: workspace is -2, expected a register or -1");
   EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, std::vector<uint32_t>(4097, 0), {0, 0}))),
             "Segment: command 0: there are 4097 buffers, allowed are 4096");
   InstructionPtr oneSided = segment(copy(0, 1));
   oneSided->commands[0]->buffers.pop_back();
-  EXPECT_EQ(with(std::move(oneSided)), "Segment: command 0: copy has 1 buffers, wanted are 2");
+  EXPECT_EQ(with(std::move(oneSided)), "Segment: command 0: copy has 1 buffers, expected 2");
   InstructionPtr unknown = segment(copy(0, 1));
   unknown->commands[0]->kind = static_cast<format::CommandKind>(4);
   EXPECT_EQ(with(std::move(unknown)), "Segment: command 0: kind has the unknown number 4");
   InstructionPtr withCommands = instruction(Op::CheckFaults);
   withCommands->commands.push_back(copy(0, 1));
-  EXPECT_EQ(with(std::move(withCommands)), "CheckFaults: there are 1 commands, wanted are none");
+  EXPECT_EQ(with(std::move(withCommands)), "CheckFaults: there are 1 commands, expected none");
 }
 
 TEST(ModuleLoader, dispatchesFitTheirKernels) {
@@ -621,7 +621,7 @@ TEST(ModuleLoader, misplacedNumbers) {
   auto *place = const_cast<uint8_t *>(dim->GetAddressOf(format::Expr::VT_NODES));
   flatbuffers::WriteScalar(place, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(place) + 4);
   EXPECT_EQ(messageFor(packFile({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()}, {}, {})),
-            "variable 'state': dim 0: nodes of an expression lie 4 bytes behind a multiple of 8, wanted is 0");
+            "variable 'state': dim 0: nodes of an expression lie 4 bytes past a multiple of 8, expected 0");
 }
 
 TEST(ModuleLoader, damagedSectionIsFoundBeforeItRuns) {

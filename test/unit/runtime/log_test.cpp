@@ -53,7 +53,7 @@ TEST(Log, tellsWhichDeviceIsTaken) {
     EXPECT_NE(told.messages[1].second.find("device cuda:9 is not taken: "), std::string::npos)
         << told.messages[1].second;
     EXPECT_EQ(told.messages[2].first, VX_LOG_WARNING);
-    EXPECT_NE(told.messages[2].second.find("device cuda:9 was wanted, cpu:0 ("), std::string::npos);
+    EXPECT_NE(told.messages[2].second.find("device cuda:9 was asked for, cpu:0 ("), std::string::npos);
   }
   {
     Told told(VX_LOG_WARNING);

@@ -153,11 +153,11 @@ TEST_P(MemoryEstimate, refusesSizes) {
   vx_memory_estimate estimate = {};
   const BoundSymbol good{"n", 3}, other{"m", 3}, large{"n", 4097}, twice[] = {{"n", 3}, {"n", 4}};
   EXPECT_FAILS(estimateMemory(*instance, 0, {}, estimate), VX_INVALID_ARGUMENT,
-               "function 'main' wants a value of size 'n', got none");
+               "function 'main' needs a value of size 'n', got none");
   EXPECT_FAILS(estimateMemory(*instance, 0, {&other, 1}, estimate), VX_INVALID_ARGUMENT,
                "function 'main' has no size 'm' that its inputs decide");
   EXPECT_FAILS(estimateMemory(*instance, 0, {&large, 1}, estimate), VX_INVALID_ARGUMENT,
-               "size 'n': want 0 to 4096, a multiple of 1, got 4097");
+               "size 'n': expected 0 to 4096, a multiple of 1, got 4097");
   EXPECT_FAILS(estimateMemory(*instance, 0, twice, estimate), VX_INVALID_ARGUMENT,
                "size 'n' is given twice, as 3 and 4");
   EXPECT_OK(estimateMemory(*instance, 0, {&good, 1}, estimate));

@@ -93,14 +93,14 @@ TEST(ModuleFields, shadowsAreChecked) {
   EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.source = "x"; }),
             "3: variable 's': is the shadow of 'x', which does not exist");
   EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.element_type = format::ElementType::I16; }),
-            "3: variable 's': is a shadow in i16 of f32, wanted is one in f16 or bf16 of f32");
+            "3: variable 's': is a shadow in i16 of f32, expected one in f16 or bf16 of f32");
   EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.source = "s"; }),
-            "3: variable 's': is a shadow in bf16 of bf16, wanted is one in f16 or bf16 of f32");
+            "3: variable 's': is a shadow in bf16 of bf16, expected one in f16 or bf16 of f32");
   EXPECT_EQ(
       shadow([](ModuleBuilder &b, format::VariableT &) { b.module.variables[0]->role = format::Role::Optimizer; }),
-      "3: variable 's': is the shadow of 'w' (optimizer), wanted is a parameter or a statistic");
+      "3: variable 's': is the shadow of 'w' (optimizer), expected a parameter or a statistic");
   EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.dims[0] = constantExpr(2); }),
-            "3: variable 's': is the shadow of 'w', wanted are the same dims, known to the module");
+            "3: variable 's': is the shadow of 'w', expected the same dims, known to the module");
 }
 
 TEST(ModuleFields, storagesAreChecked) {
@@ -167,14 +167,14 @@ TEST(ModuleFields, randomStartsOfVariables) {
   EXPECT_EQ(start(Uniform, 1, 1), "ok");
   EXPECT_EQ(start(Normal, 1, 0), "ok");
   EXPECT_EQ(start(Uniform, 0, 1, {2, 3}, format::ElementType::F8E5M2),
-            "3: variable 'v': starts with random values of f8E5M2, wanted are f16, bf16, f32 or f64");
+            "3: variable 'v': starts with random values of f8E5M2, expected f16, bf16, f32 or f64");
   EXPECT_EQ(start(Uniform, 0.5, -2),
-            "3: variable 'v': starts as uniform(0.5, -2), wanted is a first bound of at most -2");
-  EXPECT_EQ(start(Normal, 0, -1), "3: variable 'v': starts as normal(0, -1), wanted is a deviation of at least 0");
-  EXPECT_EQ(start(Normal, 0, infinity), "3: variable 'v': starts as normal(0, inf), wanted are finite numbers");
-  EXPECT_EQ(start(Orthogonal, -infinity, 0), "3: variable 'v': starts as orthogonal(-inf), wanted are finite numbers");
+            "3: variable 'v': starts as uniform(0.5, -2), expected a first bound of at most -2");
+  EXPECT_EQ(start(Normal, 0, -1), "3: variable 'v': starts as normal(0, -1), expected a deviation of at least 0");
+  EXPECT_EQ(start(Normal, 0, infinity), "3: variable 'v': starts as normal(0, inf), expected finite numbers");
+  EXPECT_EQ(start(Orthogonal, -infinity, 0), "3: variable 'v': starts as orthogonal(-inf), expected finite numbers");
   EXPECT_EQ(start(Orthogonal, 1, 0, {6}),
-            "3: variable 'v': starts as orthogonal(1) of rank 1, wanted is a rank of at least 2");
+            "3: variable 'v': starts as orthogonal(1) of rank 1, expected a rank of at least 2");
 }
 
 TEST(ModuleFields, symbolsOfTheInstance) {
@@ -206,13 +206,13 @@ TEST(ModuleFields, symbolsOfTheInstance) {
               b.module.variables[0]->init = std::make_unique<format::InitT>();
               b.module.variables[0]->init->kind = format::InitKind::Constant;
             }),
-            "3: variable 'cache': starts as constant 0, wanted are zeros where the size is known only to the instance");
+            "3: variable 'cache': starts as constant 0, expected zeros where the size is known only to the instance");
   EXPECT_EQ(sized([](ModuleBuilder &b) {
               b.module.variables[0]->element_type = format::ElementType::F32;
               b.module.variables[0]->init = std::make_unique<format::InitT>();
               b.module.variables[0]->init->kind = format::InitKind::Normal;
             }),
-            "3: variable 'cache': starts with random values, wanted are zeros where the size is known only to the "
+            "3: variable 'cache': starts with random values, expected zeros where the size is known only to the "
             "instance");
 }
 
@@ -226,7 +226,7 @@ TEST(ModuleFields, storedVariablesAreStated) {
   };
   EXPECT_EQ(stores({0, 1}), "ok");
   EXPECT_EQ(stores({2}), "3: program 0 'affine': stores variable 2, there are 2");
-  EXPECT_EQ(stores({1, 1}), "3: program 0 'affine': stores variable 1 behind variable 1, wanted is an ascending list");
+  EXPECT_EQ(stores({1, 1}), "3: program 0 'affine': stores variable 1 after variable 1, expected an ascending list");
   // A program writes only what it says.
   ModuleBuilder builder;
   addAccumulate(builder);
@@ -244,7 +244,7 @@ TEST(ModuleFields, oneDevice) {
   EXPECT_EQ(after([](ModuleBuilder &b) { b.module.targets[0]->devices = 2; }),
             "4: target 'cpu': runs on 2 devices together" + only);
   EXPECT_EQ(after([](ModuleBuilder &b) { b.module.targets[0]->devices = 0; }),
-            "3: target 'cpu': runs on 0 devices, wanted is at least 1");
+            "3: target 'cpu': runs on 0 devices, expected at least 1");
   EXPECT_EQ(after([](ModuleBuilder &b) { b.module.constants[0]->device = 1; }),
             "4: constant 0 'bias': names device 1" + only);
   EXPECT_EQ(after([](ModuleBuilder &b) {
@@ -287,10 +287,10 @@ TEST(ModuleFields, kernels) {
             "4: " + name + "kernel runs in clusters of 2 x 1 x 1 workgroups, this runtime launches none");
   EXPECT_EQ(kernel([](format::KernelT &k) { k.cluster = {8, 8, 0}; }),
             "3: " + name + "cluster is 8 x 8 x 0, allowed are 1 to 16 workgroups");
-  EXPECT_EQ(kernel([](format::KernelT &k) { k.cluster = {1}; }), "3: " + name + "cluster has 1 numbers, wanted are 3");
+  EXPECT_EQ(kernel([](format::KernelT &k) { k.cluster = {1}; }), "3: " + name + "cluster has 1 numbers, expected 3");
   EXPECT_EQ(kernel([](format::KernelT &k) { k.dynamic_memory = constantExpr(0); }), "ok");
   EXPECT_EQ(kernel([](format::KernelT &k) { k.dynamic_memory = timesSymbol(4); }),
-            "4: " + name + "kernel wants s0 * 4 bytes of workgroup memory at its launch, this runtime gives none");
+            "4: " + name + "kernel needs s0 * 4 bytes of workgroup memory at its launch, this runtime gives none");
   const std::string missing = kernel([](format::KernelT &k) { k.workspace = constantExpr(64); });
   EXPECT_TRUE(missing.ends_with("kernel 'scale_add' needs a workspace, the dispatch has none")) << missing;
 }
@@ -432,7 +432,7 @@ TEST(ModuleFields, assets) {
   EXPECT_EQ(asset([](ModuleBuilder &, format::AssetT &a) { a.size = 3; }),
             "3: asset 'tokenizer': 3 bytes at 0 are outside section 2 of 2 bytes");
   EXPECT_EQ(asset([](ModuleBuilder &, format::AssetT &a) { a.section = 0; }),
-            "3: asset 'tokenizer': section 0 holds weights, wanted are assets");
+            "3: asset 'tokenizer': section 0 holds weights, expected assets");
   EXPECT_EQ(asset([](ModuleBuilder &b, format::AssetT &a) {
               b.module.assets.push_back(std::make_unique<format::AssetT>(a));
             }),
@@ -578,14 +578,14 @@ TEST(ModuleFields, training) {
               t.metrics = {0};
               t.counts = {-1, 0};
             }),
-            "3: training: the train step has 1 metrics and 2 counts of them, want as many");
+            "3: training: the train step has 1 metrics and 2 counts of them, expected equal numbers");
   EXPECT_EQ(trained([](format::TrainingT &t) {
               t.metrics = {0};
               t.counts = {1};
             }),
             "3: training: count of a metric: output 1 does not exist, there are 1");
   EXPECT_EQ(trained([](format::TrainingT &t) { t.counts = {0}; }),
-            "3: training: the train step has 0 metrics and 1 counts of them, want as many");
+            "3: training: the train step has 0 metrics and 1 counts of them, expected equal numbers");
 }
 
 // As the C interface shows it.

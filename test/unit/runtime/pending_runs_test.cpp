@@ -261,7 +261,7 @@ TEST_P(Pending, whatIsHeldRunsOnlyWhenItIsStarted) {
   std::vector<int32_t> y;
   EXPECT_FAILS(place.wait(first, y), VX_INVALID_ARGUMENT, "the run is held and has not been started");
   EXPECT_FAILS(place.submit(vectorValue(all(3)), third), VX_INVALID_ARGUMENT,
-               "2 runs of the call are held, want one of them started or released");
+               "2 runs of the call are held; start or release one of them");
   EXPECT_EQ(weight(), 0);
   ASSERT_OK(place.runs->start(*second));
   EXPECT_EQ(place.resultOf(second), all(2));

@@ -41,7 +41,7 @@ TEST(ProgramErrors, outputsOfAnotherType) {
   builder.function().outputs.push_back(listArgument("y", ElementType::F32, ValueKind::Sequence));
   format::ProgramT &program = builder.program("main", 0, 0, 1, block(instruction(Op::ListEmpty, {0}, VX_I32)));
   program.results.push_back(listResult(0));
-  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' gives a list of i32 for output 'y', want f32");
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' gives a list of i32 for output 'y', expected f32");
 }
 
 TEST(ProgramErrors, optionalsOfMoreThanOneElement) {
@@ -53,7 +53,8 @@ TEST(ProgramErrors, optionalsOfMoreThanOneElement) {
                             instruction(Op::Allocate, {0, 0}), instruction(Op::ListEmpty, {0}, VX_I32),
                             instruction(Op::ListInsert, {0, 0, 1, 0}), instruction(Op::ListInsert, {0, 0, 1, 0})));
   program.results.push_back(listResult(0));
-  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' gives 2 elements for output 'y', want at most 1");
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE,
+               "program 'main' gives 2 elements for output 'y', expected at most 1");
 }
 
 // A program may put into a sequence's register what an optional sequence is that holds none.
@@ -213,7 +214,7 @@ TEST(ModuleErrors, programs) {
     CommandPtr command = copy(0, 0);
     command->scalars = {0};
     builder.program("main", 1, 1, 0, block(segment(std::move(command))));
-    expectRefused(builder, "copy has 1 scalars, wanted are none");
+    expectRefused(builder, "copy has 1 scalars, expected none");
   }
 }
 
@@ -299,7 +300,7 @@ TEST(CallErrors, listsOfOtherElements) {
   Ref<Value> scalar;
   const int32_t one = 1;
   ASSERT_OK(Value::copyTensor(VX_I32, {}, &one, sizeof(one), scalar));
-  EXPECT_FAILS(run(scalar), VX_INVALID_ARGUMENT, "input 'x': want elements of rank 1, got i32[]");
+  EXPECT_FAILS(run(scalar), VX_INVALID_ARGUMENT, "input 'x': expected elements of rank 1, got i32[]");
 }
 
 TEST(CallErrors, sizesBelowTheLeast) {
@@ -309,7 +310,7 @@ TEST(CallErrors, sizesBelowTheLeast) {
   main.inputs.push_back(argument("x", ElementType::I32, symbolExpr(0)));
   builder.program("main", 1, 1, 0, block());
   EXPECT_FAILS(runOnCpu(builder, {vectorValue({1})}), VX_INVALID_ARGUMENT,
-               "input 'x': dim 0 is 'n', want at least 2, got 1");
+               "input 'x': dim 0 is 'n', expected at least 2, got 1");
 }
 
 TEST(CallErrors, nullPointersInLists) {

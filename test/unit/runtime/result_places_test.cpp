@@ -203,7 +203,7 @@ TEST_F(Places, valuesThatGiveNoMemory) {
   EXPECT_FAILS(run({x, x}, {{nullptr, 0, x.get()}}), VX_INVALID_ARGUMENT,
                "input 'u' and the place of output 'y' overlap, which the function does not allow");
   EXPECT_FAILS(run({x, u}, {{memory.values, 16, x.get()}}), VX_INVALID_ARGUMENT,
-               "output 'y': want memory or a value as its place, got both");
+               "output 'y': expected memory or a value as its place, got both");
   EXPECT_EQ(elementsOf(*x), (std::vector<int32_t>{1, 2, 3, 4}));
 }
 

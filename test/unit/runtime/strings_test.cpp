@@ -95,9 +95,9 @@ TEST(Strings, refusedModules) {
     EXPECT_FAILS(Module::load(path, module), VX_INVALID_MODULE, fmt::format("{}: {}", path, why));
   };
   refused([](format::ModuleT &module) { module.strings = {"a"}; },
-          "string 0 is 'a', wanted are an empty one and then others, each once");
+          "string 0 is 'a', expected an empty one and then others, each once");
   refused([](format::ModuleT &module) { module.strings = {"", "a", "a"}; },
-          "string 2 is 'a', wanted are an empty one and then others, each once");
+          "string 2 is 'a', expected an empty one and then others, each once");
   refused([](format::ModuleT &module) { module.strings = {"", "\xff"}; }, "string 1 is no UTF-8");
   refused([](format::ModuleT &module) { module.host_functions[0]->results = {I64}; },
           "function 0 of the host: gives 1 tensors, of other types than its kind 1 does");
@@ -140,7 +140,7 @@ TEST(Strings, valuesAreChecked) {
   EXPECT_FAILS(Value::strings(two, texts, value), VX_INVALID_ARGUMENT, "string 1 of string[2] is no UTF-8");
   const void *bytes = nullptr;
   EXPECT_FAILS(stringsValue({1}, {"a"})->hostBytes(bytes), VX_INVALID_ARGUMENT,
-               "want a tensor of numbers or bools, got string[1]");
+               "expected a tensor of numbers or bools, got string[1]");
   Ref<Value> list;
   ASSERT_OK(Value::list(VX_SEQUENCE, VX_STRING, {stringsValue({2}, {"a", "b"})}, list));
   EXPECT_EQ(list->typeString(), "sequence of string");

@@ -45,14 +45,14 @@ TEST(ApiKeys, allMistakesAtOnce) {
   EXPECT_EQ(
       mistakes("secret a user\n" + password + " b\n" + password + " a/b usr\n" + adminKey + " a admin\n" + adminKey +
                " c user\n"),
-      (Lines{"keys:1:1: error: want the SHA-256 of a key, 64 hexadecimal digits, got a word of 6",
-             "keys:2:66: error: want a hash, a name and a role, got 2 words",
-             "keys:3:66: error: want a name of at most 64 letters, digits and ._-, got 'a/b'",
-             "keys:3:70: error: want the role user or admin, got 'usr', did you mean 'user'",
+      (Lines{"keys:1:1: error: expected the SHA-256 of a key, 64 hexadecimal digits, got a word of 6",
+             "keys:2:66: error: expected a hash, a name and a role, got 2 words",
+             "keys:3:66: error: expected a name of at most 64 letters, digits and ._-, got 'a/b'",
+             "keys:3:70: error: expected the role user or admin, got 'usr', did you mean 'user'",
              "keys:4:66: error: 'a' is given twice, first in line 1", "keys:5:1: error: this is the key of 'a' too"}));
-  EXPECT_EQ(mistakes("# none\n"), Lines{"keys: error: want a key, got none"});
+  EXPECT_EQ(mistakes("# none\n"), Lines{"keys: error: expected a key, got none"});
   EXPECT_EQ(mistakes(password.substr(1) + "g a user"),
-            Lines{"keys:1:1: error: want the SHA-256 of a key, 64 hexadecimal digits, got a word of 64"});
+            Lines{"keys:1:1: error: expected the SHA-256 of a key, 64 hexadecimal digits, got a word of 64"});
 }
 
 // What somebody has written in place of a hash is not told to the log.
@@ -83,10 +83,11 @@ TEST_F(ApiKeysFile, access) {
               Lines{at("keys") + ": error: expected a file of user 0 or of root, got one of user 12345: chown it"});
   }
   EXPECT_EQ(said(readApiKeys(at("none"))), Lines{at("none") + ": error: cannot be opened: No such file or directory"});
-  EXPECT_EQ(said(readApiKeys(folder.string())), Lines{folder.string() + ": error: is a folder, want a regular file"});
+  EXPECT_EQ(said(readApiKeys(folder.string())),
+            Lines{folder.string() + ": error: is a folder, expected a regular file"});
   put(at("keys2"), std::string((1 << 20) + 1, '\n'));
   ASSERT_EQ(::chmod(at("keys2").c_str(), 0600), 0);
-  EXPECT_EQ(said(readApiKeys(at("keys2"))), Lines{at("keys2") + ": error: want at most 1048576 bytes, got more"});
+  EXPECT_EQ(said(readApiKeys(at("keys2"))), Lines{at("keys2") + ": error: expected at most 1048576 bytes, got more"});
 }
 
 } // namespace

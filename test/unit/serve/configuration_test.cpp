@@ -93,24 +93,25 @@ TEST_F(ConfigurationTest, allMistakesAtOnce) {
                "kv_memory = \"101%\"\n"
                "alias = [\"a\", 4]\n"
                "[vx.benchmark]\n"),
-      (Lines{"config.toml:3:11: error: [vx] 'version': want 1, got 2",
-             "config.toml:4:1: error: [vx] 'modeldir' is not a key, did you mean 'model_dir'",
-             "config.toml:5:9: error: [vx] 'order': want backends of cuda, rocm, vulkan and cpu between commas, got "
-             "'vulcan' in 'vulcan', did you mean 'vulkan'",
-             "config.toml:7:1: error: [server] 'prot' is not a key, did you mean 'port'",
-             "config.toml:8:8: error: [server] 'port': want 0 to 65535, got 65536",
-             "config.toml:9:17: error: [server] 'request_limit': want a number of bytes, e.g. 4096 or \"8MiB\", got "
-             "'8MB'",
-             "config.toml:10:7: error: [server] 'log': want error, warning, info or debug, got 'loud'",
-             "config.toml:12:9: error: [server.limits] 'queue': want 1 to 65536, got -4",
-             "config.toml:13:11: error: [server.limits] 'per_key': want a rate, e.g. \"60/min\", by s, min, h or "
-             "day, or \"0\" for none, got '60 a minute'",
-             "config.toml:14:1: error: [server.limits] 'per_keys' is not a key, did you mean 'per_key'",
-             "config.toml:15:1: error: [server.model] wants a 'name' or a 'path', got neither",
-             "config.toml:16:13: error: [server.model] 'kv_memory': want \"1%\" to \"100%\", or a number of bytes, "
-             "e.g. \"2GiB\", got '101%'",
-             "config.toml:17:9: error: [server.model] 'alias': want a list of texts, got 4",
-             "config.toml:18:5: error: [vx] 'benchmark' is not a key, did you mean 'benchmarks'"}));
+      (Lines{
+          "config.toml:3:11: error: [vx] 'version': expected 1, got 2",
+          "config.toml:4:1: error: [vx] 'modeldir' is not a key, did you mean 'model_dir'",
+          "config.toml:5:9: error: [vx] 'order': expected backends of cuda, rocm, vulkan and cpu between commas, got "
+          "'vulcan' in 'vulcan', did you mean 'vulkan'",
+          "config.toml:7:1: error: [server] 'prot' is not a key, did you mean 'port'",
+          "config.toml:8:8: error: [server] 'port': expected 0 to 65535, got 65536",
+          "config.toml:9:17: error: [server] 'request_limit': expected a number of bytes, e.g. 4096 or \"8MiB\", got "
+          "'8MB'",
+          "config.toml:10:7: error: [server] 'log': expected error, warning, info or debug, got 'loud'",
+          "config.toml:12:9: error: [server.limits] 'queue': expected 1 to 65536, got -4",
+          "config.toml:13:11: error: [server.limits] 'per_key': expected a rate, e.g. \"60/min\", by s, min, h or "
+          "day, or \"0\" for none, got '60 a minute'",
+          "config.toml:14:1: error: [server.limits] 'per_keys' is not a key, did you mean 'per_key'",
+          "config.toml:15:1: error: [server.model] needs a 'name' or a 'path', got neither",
+          "config.toml:16:13: error: [server.model] 'kv_memory': expected \"1%\" to \"100%\", or a number of bytes, "
+          "e.g. \"2GiB\", got '101%'",
+          "config.toml:17:9: error: [server.model] 'alias': expected a list of texts, got 4",
+          "config.toml:18:5: error: [vx] 'benchmark' is not a key, did you mean 'benchmarks'"}));
 }
 
 // A line that is no TOML hides no mistake of the others.
@@ -138,20 +139,21 @@ TEST_F(ConfigurationTest, syntax) {
 }
 
 TEST_F(ConfigurationTest, tablesAndKinds) {
-  EXPECT_EQ(mistakes("vx = 4\n"), Lines{"config.toml:1:1: error: 'vx': want a table, got 4"});
-  EXPECT_EQ(mistakes("[vx]\nserver = true\n"), Lines{"config.toml:2:10: error: [vx] 'server': want a table, got true"});
-  EXPECT_EQ(
-      mistakes("[vx.server.model]\nname = \"a\"\n"),
-      Lines{"config.toml:1:12: error: [server] 'model': want tables, each begun by [[vx.server.model]], got a table"});
+  EXPECT_EQ(mistakes("vx = 4\n"), Lines{"config.toml:1:1: error: 'vx': expected a table, got 4"});
+  EXPECT_EQ(mistakes("[vx]\nserver = true\n"),
+            Lines{"config.toml:2:10: error: [vx] 'server': expected a table, got true"});
+  EXPECT_EQ(mistakes("[vx.server.model]\nname = \"a\"\n"),
+            Lines{"config.toml:1:12: error: [server] 'model': expected tables, each begun by [[vx.server.model]], got "
+                  "a table"});
   EXPECT_EQ(mistakes("[server]\nport = 1\n[others]\nport = \"x\"\n"),
             Lines{"config.toml:1:2: warning: [server] is not read, did you mean [vx.server]"});
   EXPECT_EQ(mistakes("[vx.server]\nport = \"8080\"\n"),
-            Lines{"config.toml:2:8: error: [server] 'port': want 0 to 65535, got '8080'"});
+            Lines{"config.toml:2:8: error: [server] 'port': expected 0 to 65535, got '8080'"});
   EXPECT_EQ(mistakes("[vx]\nfallback = \"yes\"\nmodel_dir = 1979-05-27\n"),
-            (Lines{"config.toml:2:12: error: [vx] 'fallback': want true or false, got 'yes'",
-                   "config.toml:3:13: error: [vx] 'model_dir': want a path, got a date or time"}));
+            (Lines{"config.toml:2:12: error: [vx] 'fallback': expected true or false, got 'yes'",
+                   "config.toml:3:13: error: [vx] 'model_dir': expected a path, got a date or time"}));
   EXPECT_EQ(mistakes("[vx]\nmodel_dir = \"~b/x\"\n"),
-            Lines{"config.toml:2:13: error: [vx] 'model_dir': want a path without the name of a user, got '~b/x'"});
+            Lines{"config.toml:2:13: error: [vx] 'model_dir': expected a path without the name of a user, got '~b/x'"});
 }
 
 TEST_F(ConfigurationTest, devices) {
@@ -165,20 +167,20 @@ TEST_F(ConfigurationTest, devices) {
   EXPECT_EQ(device("{ vulkan = { device_id = 0 } }"), "\"vulkan:0\"");
   EXPECT_EQ(device("{ cpu = { num_threads = 8 } }"), "{ cpu = { num_threads = 8 } }");
   const std::string at = "config.toml:2:19: error: [vx] 'default_backend': ";
-  EXPECT_EQ(device("\"gpu\""), at + "want auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null, got 'gpu'");
-  EXPECT_EQ(device("\"cpu:1\""), at + "want auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null, got 'cpu:1'");
-  EXPECT_EQ(device("{ cuda = { device = 0 } }"), at + "'device' is not a key of 'cuda', want 'device_id'");
+  EXPECT_EQ(device("\"gpu\""), at + "expected auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null, got 'gpu'");
+  EXPECT_EQ(device("\"cpu:1\""), at + "expected auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null, got 'cpu:1'");
+  EXPECT_EQ(device("{ cuda = { device = 0 } }"), at + "'device' is not a key of 'cuda', expected 'device_id'");
   EXPECT_EQ(device("{ vulcan = { device_id = 0 } }"),
-            at + "want a backend of cuda, rocm, vulkan and cpu, got 'vulcan', did you mean 'vulkan'");
-  EXPECT_EQ(device("{ cpu = { num_threads = -1 } }"), at + "'num_threads': want 0 to 4096, got -1");
-  EXPECT_EQ(device("{}"), at + "want one backend in the table, got 0");
+            at + "expected a backend of cuda, rocm, vulkan and cpu, got 'vulcan', did you mean 'vulkan'");
+  EXPECT_EQ(device("{ cpu = { num_threads = -1 } }"), at + "'num_threads': expected 0 to 4096, got -1");
+  EXPECT_EQ(device("{}"), at + "expected one backend in the table, got 0");
 }
 
 TEST_F(ConfigurationTest, flagsAndVariables) {
   EXPECT_EQ(lines(read("", {{"--port", "x"}}, {"VX_SERVER__LIMITS__QUEUE=0", "VX_SERVR__PORT=1", "VX_CHECK_ARENA=1"})),
-            (Lines{"VX_SERVER__LIMITS__QUEUE: error: want 1 to 65536, got '0'",
+            (Lines{"VX_SERVER__LIMITS__QUEUE: error: expected 1 to 65536, got '0'",
                    "VX_SERVR__PORT: warning: is not read, did you mean 'VX_SERVER__PORT'",
-                   "--port: error: want 0 to 65535, got 'x'"}));
+                   "--port: error: expected 0 to 65535, got 'x'"}));
   // One that is empty is not set, as the runtime has it.
   EXPECT_TRUE(read("", {}, {"VX_SERVER__PORT="}).configuration);
   EXPECT_EQ(*read("", {}, {"VX_CACHE=/c", "XDG_CACHE_HOME=/d"}).configuration->cacheDir, "/c");
@@ -225,36 +227,38 @@ TEST_F(ConfigurationTest, places) {
   EXPECT_EQ(lines(readConfiguration({{}, at("none.toml"), std::vector<std::string>{}})),
             Lines{"--config: error: 'none.toml' cannot be opened: No such file or directory"});
   EXPECT_EQ(lines(readConfiguration({{}, folder.string(), std::vector<std::string>{}})).at(0),
-            "--config: error: '" + folder.string() + "' is a folder, want a regular file");
+            "--config: error: '" + folder.string() + "' is a folder, expected a regular file");
   put(at("big.toml"), std::string((1 << 20) + 1, '\n'));
   EXPECT_EQ(lines(readConfiguration({{}, at("big.toml"), std::vector<std::string>{}})),
-            Lines{"big.toml: error: want at most 1048576 bytes, got more"});
+            Lines{"big.toml: error: expected at most 1048576 bytes, got more"});
   ASSERT_EQ(::chmod(at("xdg/vx/config.toml").c_str(), 0666), 0);
-  EXPECT_EQ(
-      lines(readConfiguration({{}, at("xdg/vx/config.toml"), std::vector<std::string>{}})),
-      Lines{"xdg/vx/config.toml: warning: everybody may write this file, and what it names is run: want it to be its "
-            "owner's"});
+  EXPECT_EQ(lines(readConfiguration({{}, at("xdg/vx/config.toml"), std::vector<std::string>{}})),
+            Lines{"xdg/vx/config.toml: warning: everybody may write this file, and the programs that it names are run: "
+                  "let only its "
+                  "owner write it"});
 }
 
 TEST_F(ConfigurationTest, togetherWithOthers) {
   EXPECT_EQ(mistakes("[vx.server]\nhost = \"0.0.0.0\"\n"),
-            Lines{"config.toml:2:8: error: [server] 'host': others reach '0.0.0.0', and there are no keys: want "
-                  "'api_keys_file', or --no-auth"});
+            Lines{"config.toml:2:8: error: [server] 'host': others reach '0.0.0.0', and there are no keys: give "
+                  "'api_keys_file' or --no-auth"});
   EXPECT_TRUE(read("[vx.server]\nhost = \"0.0.0.0\"\n", {{"--no-auth", ""}}).configuration);
   EXPECT_TRUE(read("[vx.server]\nhost = \"::1\"\n").configuration);
   EXPECT_EQ(lines(read("", {{"--host", "192.168.1.2"}})),
-            Lines{"--host: error: [server] 'host': others reach '192.168.1.2', and there are no keys: want "
-                  "'api_keys_file', or --no-auth"});
+            Lines{"--host: error: [server] 'host': others reach '192.168.1.2', and there are no keys: give "
+                  "'api_keys_file' or --no-auth"});
   EXPECT_EQ(mistakes("[vx.server]\ncors = [\"*\"]\napi_keys_file = \"keys\"\n"),
-            Lines{"config.toml:2:8: error: [server] 'cors': '*' lets every web page ask, and there are keys: want the "
+            Lines{"config.toml:2:8: error: [server] 'cors': '*' lets every web page send requests, and there are keys: "
+                  "list the "
                   "origins that may"});
   EXPECT_EQ(mistakes("[vx.server]\ntls_cert = \"c\"\n"),
             Lines{"config.toml:2:12: error: [server] 'tls_cert' and 'tls_key' go together, got 'tls_cert' alone"});
   EXPECT_EQ(mistakes("[[vx.server.model]]\nname = \"a\"\n[[vx.server.model]]\nname = \"b\"\nalias = [\"a\"]\n"),
             Lines{"config.toml:5:9: error: [server.model] 'a' is given twice, first at config.toml:2:8"});
-  EXPECT_EQ(mistakes("[[vx.server.model]]\nname = \"../a\"\n"),
-            Lines{"config.toml:2:8: error: [server.model] 'name': want a name of letters, digits and ._:/+@- without "
-                  "'..', got '../a'"});
+  EXPECT_EQ(
+      mistakes("[[vx.server.model]]\nname = \"../a\"\n"),
+      Lines{"config.toml:2:8: error: [server.model] 'name': expected a name of letters, digits and ._:/+@- without "
+            "'..', got '../a'"});
   EXPECT_EQ(mistakes("[[vx.server.model]]\nname = \"a\"\ncontext = 4\n"),
             Lines{"config.toml:3:1: warning: [server.model] 'context' has no effect in this version"});
 }
@@ -288,7 +292,7 @@ TEST_F(ConfigurationTest, modelsOfFlags) {
   EXPECT_EQ(*chosen.configuration->models[2].name, "org/z");
   EXPECT_EQ(*chosen.configuration->models[2].path, "");
   EXPECT_EQ(lines(read("", {{"--model", "a b"}})),
-            Lines{"--model: error: want a name of letters, digits and ._:/+@- without '..', got 'a b'"});
+            Lines{"--model: error: expected a name of letters, digits and ._:/+@- without '..', got 'a b'"});
 }
 
 // A name and a path in one word; what the file says of the name holds, but for its path.
@@ -312,11 +316,11 @@ TEST_F(ConfigurationTest, modelsByNameAndPath) {
             (Lines{"a /mnt/a 32 VX_SERVER__MODEL", "b /mnt/b.vxm 32 VX_SERVER__MODEL",
                    "digits " + at("m/digits.vxm") + " 2 " + at("config.toml") + ":3:8"}));
   EXPECT_EQ(models({{"--model", "/x/a=b.vxm"}}).size(), 1u); // a path, whose name is none
-  EXPECT_EQ(models({{"--model", "digits="}}), Lines{"--model: error: want a path, got ''"});
+  EXPECT_EQ(models({{"--model", "digits="}}), Lines{"--model: error: expected a path, got ''"});
   EXPECT_EQ(models({{"--model", "=/mnt"}}),
-            Lines{"--model: error: want a name of letters, digits and ._:/+@- without '..', got ''"});
+            Lines{"--model: error: expected a name of letters, digits and ._:/+@- without '..', got ''"});
   EXPECT_EQ(models({{"--model", "a b=/mnt"}}),
-            Lines{"--model: error: want a name of letters, digits and ._:/+@- without '..', got 'a b'"});
+            Lines{"--model: error: expected a name of letters, digits and ._:/+@- without '..', got 'a b'"});
   EXPECT_EQ(models({{"--model", "a=/x"}, {"--model", "a=/y"}}),
             Lines{"--model: error: [server.model] 'a' is given twice, first at --model"});
 }
@@ -343,11 +347,11 @@ TEST_F(ConfigurationTest, adminPort) {
       mistakes("[vx.server]\nadmin_port = 8080\n"),
       Lines{"config.toml:2:14: error: [server] 'admin_port': expected another port than 'port', got 8080 for both"});
   EXPECT_EQ(mistakes("[vx.server]\nadmin_host = \"0.0.0.0\"\nadmin_port = 9\n"),
-            Lines{"config.toml:2:14: error: [server] 'admin_host': others reach '0.0.0.0', and there are no keys: want "
-                  "'api_keys_file', or --no-auth"});
+            Lines{"config.toml:2:14: error: [server] 'admin_host': others reach '0.0.0.0', and there are no keys: give "
+                  "'api_keys_file' or --no-auth"});
   EXPECT_EQ(mistakes("[vx.server]\nadmin_host = \"0.0.0.0\"\nlog_format = \"xml\"\ndrain_delay_s = 3601\n"),
-            (Lines{"config.toml:3:14: error: [server] 'log_format': want text or json, got 'xml'",
-                   "config.toml:4:17: error: [server] 'drain_delay_s': want 0 to 3600, got 3601"}));
+            (Lines{"config.toml:3:14: error: [server] 'log_format': expected text or json, got 'xml'",
+                   "config.toml:4:17: error: [server] 'drain_delay_s': expected 0 to 3600, got 3601"}));
 }
 
 TEST_F(ConfigurationTest, severalDevices) {
@@ -357,12 +361,13 @@ TEST_F(ConfigurationTest, severalDevices) {
   EXPECT_EQ(*read("", {{"--devices", "vulkan:0,vulkan:1"}}).configuration->devices, (Lines{"vulkan:0", "vulkan:1"}));
   EXPECT_EQ(*read("", {}, {"VX_DEVICES=all"}).configuration->devices, Lines{"all"});
   for (const std::string wrong : {"cpu:1", "cuda:", "cuda:256", "cuda:x", "tpu", "auto", "all"})
-    EXPECT_EQ(mistakes("[vx]\ndevices = [\"cpu\", \"" + wrong + "\"]\n"),
-              Lines{"config.toml:2:11: error: [vx] 'devices': want cpu, vulkan[:N], cuda[:N] or rocm[:N] in a list, or "
-                    "\"all\" alone, got '" +
-                    wrong + "'"});
+    EXPECT_EQ(
+        mistakes("[vx]\ndevices = [\"cpu\", \"" + wrong + "\"]\n"),
+        Lines{"config.toml:2:11: error: [vx] 'devices': expected cpu, vulkan[:N], cuda[:N] or rocm[:N] in a list, or "
+              "\"all\" alone, got '" +
+              wrong + "'"});
   EXPECT_EQ(mistakes("[vx]\ndevices = \"cpu\"\n"),
-            Lines{"config.toml:2:11: error: [vx] 'devices': want a list of texts, got 'cpu'"});
+            Lines{"config.toml:2:11: error: [vx] 'devices': expected a list of texts, got 'cpu'"});
 }
 
 // What is printed reads as the same, with all values of the example but the folder's.
@@ -419,7 +424,8 @@ TEST_F(ConfigurationTest, page) {
   const std::string wanted = (std::filesystem::path(testing::TempDir()) / "vx-configuration-table.md").string();
   if (page.substr(first + begin.size(), last - first - begin.size()) != tables)
     put(wanted, tables);
-  EXPECT_EQ(page.substr(first + begin.size(), last - first - begin.size()), tables) << "want what " << wanted << " has";
+  EXPECT_EQ(page.substr(first + begin.size(), last - first - begin.size()), tables)
+      << "expected what " << wanted << " has";
 }
 
 TEST_F(ConfigurationTest, changes) {

@@ -52,32 +52,32 @@ TEST(EmbeddingSettings, areRead) {
 }
 
 TEST(EmbeddingSettings, whatIsWrongIsNamed) {
-  EXPECT_EQ(errorOf("[]"), "asset 'embedding.json': want an object, got []");
+  EXPECT_EQ(errorOf("[]"), "asset 'embedding.json': expected an object, got []");
   EXPECT_EQ(errorOf("{").substr(0, 33), "asset 'embedding.json': no JSON: ");
-  EXPECT_EQ(errorOf(std::string(100000, '[')), "asset 'embedding.json': want values in at most 8 others, got more");
-  EXPECT_EQ(errorOf("{\"version\":1}"), "asset 'embedding.json': wants 'name', which is not there");
-  EXPECT_EQ(errorWith("/version", 2), "asset 'embedding.json': 'version': want 1, got 2");
+  EXPECT_EQ(errorOf(std::string(100000, '[')), "asset 'embedding.json': expected values in at most 8 others, got more");
+  EXPECT_EQ(errorOf("{\"version\":1}"), "asset 'embedding.json': expected 'name', but it is missing");
+  EXPECT_EQ(errorWith("/version", 2), "asset 'embedding.json': 'version': expected 1, got 2");
   EXPECT_EQ(errorWith("/extra", 2), "asset 'embedding.json': 'extra' is no key that this version knows");
-  EXPECT_EQ(errorWith("/pooling", "max"), "asset 'embedding.json': 'pooling': want cls, mean or last, got \"max\"");
-  EXPECT_EQ(errorWith("/normalize", 1), "asset 'embedding.json': 'normalize': want true or false, got 1");
+  EXPECT_EQ(errorWith("/pooling", "max"), "asset 'embedding.json': 'pooling': expected cls, mean or last, got \"max\"");
+  EXPECT_EQ(errorWith("/normalize", 1), "asset 'embedding.json': 'normalize': expected true or false, got 1");
   EXPECT_EQ(errorWith("/max_tokens", 0),
-            "asset 'embedding.json': 'max_tokens': want a number from 1 to 16777216, got 0");
+            "asset 'embedding.json': 'max_tokens': expected a number from 1 to 16777216, got 0");
   EXPECT_EQ(errorWith("/max_tokens", -3),
-            "asset 'embedding.json': 'max_tokens': want a number from 1 to 16777216, got -3");
+            "asset 'embedding.json': 'max_tokens': expected a number from 1 to 16777216, got -3");
   EXPECT_EQ(errorWith("/max_tokens", 1e9),
-            "asset 'embedding.json': 'max_tokens': want a number from 1 to 16777216, got 1000000000.0");
+            "asset 'embedding.json': 'max_tokens': expected a number from 1 to 16777216, got 1000000000.0");
   EXPECT_EQ(errorWith("/padding", 1ll << 31),
-            "asset 'embedding.json': 'padding': want a number from 0 to 2147483647, got 2147483648");
-  EXPECT_EQ(errorWith("/prompts/query", 3), "asset 'embedding.json': 'prompts.query': want a string, got 3");
+            "asset 'embedding.json': 'padding': expected a number from 0 to 2147483647, got 2147483648");
+  EXPECT_EQ(errorWith("/prompts/query", 3), "asset 'embedding.json': 'prompts.query': expected a string, got 3");
   EXPECT_EQ(errorWith("/default_prompt", "other"),
-            "asset 'embedding.json': 'default_prompt': want a name of 'prompts', got \"other\"");
+            "asset 'embedding.json': 'default_prompt': expected a name of 'prompts', got \"other\"");
   EXPECT_EQ(errorWith("/shorter_dimensions/0", 0),
-            "asset 'embedding.json': 'shorter_dimensions': want a list of numbers of 1 or more, got [0,8]");
+            "asset 'embedding.json': 'shorter_dimensions': expected a list of numbers of 1 or more, got [0,8]");
   EXPECT_EQ(errorWith("/tokenizer", "vocab.txt"),
-            "asset 'embedding.json': 'tokenizer': want an object, got \"vocab.txt\"");
-  EXPECT_EQ(errorWith("/tokenizer/mask", 1), "asset 'embedding.json': 'tokenizer.mask': want a string, got 1");
+            "asset 'embedding.json': 'tokenizer': expected an object, got \"vocab.txt\"");
+  EXPECT_EQ(errorWith("/tokenizer/mask", 1), "asset 'embedding.json': 'tokenizer.mask': expected a string, got 1");
   EXPECT_EQ(errorWith("/tokenizer/truncation_side", "both"),
-            "asset 'embedding.json': 'tokenizer.truncation_side': want left or right, got \"both\"");
+            "asset 'embedding.json': 'tokenizer.truncation_side': expected left or right, got \"both\"");
   EXPECT_EQ(errorWith("/tokenizer/before", Json::array({1})),
-            "asset 'embedding.json': 'tokenizer.before': want a list of strings, got [1]");
+            "asset 'embedding.json': 'tokenizer.before': expected a list of strings, got [1]");
 }

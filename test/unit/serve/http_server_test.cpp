@@ -142,18 +142,18 @@ TEST_F(HttpServerTest, refusesWhatTwoReadersTakeForDifferentThings) {
   expectRefused("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi", "400", "bad_request");
   expectRefused("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -2\r\n\r\n", "400", "bad_request");
   expectRefused("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400",
-                "want Transfer-Encoding 'chunked' of HTTP/1.1, got 'gzip, chunked'");
+                "expected Transfer-Encoding 'chunked' of HTTP/1.1, got 'gzip, chunked'");
   expectRefused("POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nContent-Length: 1\r\n\r\n", "400",
-                "want Expect '100-continue', got 'more'");
-  expectRefused("nonsense\r\n\r\n", "400", "want a request of HTTP/1.1, got what is none: ");
-  expectRefused("GET / HTTP/2.0\r\nHost: x\r\n\r\n", "400", "want a request of HTTP/1.1, got what is none: ");
-  expectRefused("GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n"sv, "400", "want a request of HTTP/1.1");
-  EXPECT_THAT(ask("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), HasSubstr("want one Host header, got 0"));
+                "expected '100-continue' in header Expect, got 'more'");
+  expectRefused("nonsense\r\n\r\n", "400", "expected a request of HTTP/1.1, got something else: ");
+  expectRefused("GET / HTTP/2.0\r\nHost: x\r\n\r\n", "400", "expected a request of HTTP/1.1, got something else: ");
+  expectRefused("GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n"sv, "400", "expected a request of HTTP/1.1");
+  EXPECT_THAT(ask("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), HasSubstr("expected one Host header, got 0"));
   EXPECT_THAT(ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n"),
-              HasSubstr("want one Host header, got 2"));
+              HasSubstr("expected one Host header, got 2"));
   for (const char *path : {"*", "/%", "/%4", "/%zz", "/%00", "/%ff", "http://x/"})
     EXPECT_THAT(ask("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
-                HasSubstr("want a path of UTF-8 that begins with '/', got '"))
+                HasSubstr("expected a path of UTF-8 that begins with '/', got '"))
         << path;
 }
 
@@ -167,30 +167,31 @@ TEST_F(HttpServerTest, theRestOfARefusedRequestIsNoRequest) {
     std::string_view status = "400", why = "";
   };
   const Row rows[] = {
-      {"Transfer-Encoding: xchunked\r\n", "400", "want Transfer-Encoding 'chunked' of HTTP/1.1, got 'xchunked'"},
-      {"Transfer-Encoding: chunked;q=1\r\n", "400", "want Transfer-Encoding 'chunked' of HTTP/1.1, got 'chunked;q=1'"},
+      {"Transfer-Encoding: xchunked\r\n", "400", "expected Transfer-Encoding 'chunked' of HTTP/1.1, got 'xchunked'"},
+      {"Transfer-Encoding: chunked;q=1\r\n", "400",
+       "expected Transfer-Encoding 'chunked' of HTTP/1.1, got 'chunked;q=1'"},
       {"Transfer-Encoding: identity\r\n"},
       {"Transfer-Encoding:\r\n"},
       {"Transfer-Encoding: gzip\r\n"},
       {"Transfer-Encoding: chunked, identity\r\n"},
       {"Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n", "400",
-       "want one header 'transfer-encoding', got 2"},
+       "expected one header 'transfer-encoding', got 2"},
       {"Transfer-Encoding: xchunked\r\nContent-Length: 0\r\n", "400",
        "a request has Content-Length or Transfer-Encoding, got both"},
       {"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n"},
       {"Content-Length: 4\r\nContent-Length: 5\r\n"},
-      {"Content-Length: 4\r\nContent-Length: 4\r\n", "400", "want one header 'content-length', got 2"},
-      {"Content-Length: 4, 4\r\n", "400", "want digits as Content-Length, got '4, 4'"},
+      {"Content-Length: 4\r\nContent-Length: 4\r\n", "400", "expected one header 'content-length', got 2"},
+      {"Content-Length: 4, 4\r\n", "400", "expected digits as Content-Length, got '4, 4'"},
       {"Content-Length: +4\r\n"},
       {"Content-Length : 4\r\n"},
       {"Content-Length: 0x4\r\n"},
-      {"Content-Length:\r\n 4\r\n", "400", "want each header on one line, got one that goes on in the next"},
-      {"A: b\r\n\tc\r\n", "400", "want each header on one line, got one that goes on in the next"},
+      {"Content-Length:\r\n 4\r\n", "400", "expected each header on one line, got one that goes on in the next"},
+      {"A: b\r\n\tc\r\n", "400", "expected each header on one line, got one that goes on in the next"},
       {"Transfer-Encoding:\r\n chunked\r\n"},
-      {"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", "400", "want one header 'authorization', got 2"},
-      {"x-api-key: a\r\nx-api-key: a\r\n", "400", "want one header 'x-api-key', got 2"},
+      {"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", "400", "expected one header 'authorization', got 2"},
+      {"x-api-key: a\r\nx-api-key: a\r\n", "400", "expected one header 'x-api-key', got 2"},
       {"Content-Type: text/plain\r\nContent-Type: application/json\r\n", "400",
-       "want one header 'content-type', got 2"},
+       "expected one header 'content-type', got 2"},
       {"Expect: more\r\n"},
       {"Content-Length: 100001\r\n", "413"},
   };

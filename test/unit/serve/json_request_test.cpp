@@ -55,14 +55,14 @@ TEST(JsonRequest, membersHaveAKind) {
   EXPECT_EQ(stringMember(object, "text"), "t");
   EXPECT_EQ(failure([&] { stringMember(object, "model"); }), "'model' is missing");
   EXPECT_EQ(failure([&] { stringMember(object, "size", "inputs[0]"); }),
-            "'inputs[0].size': want a string, got a number");
-  EXPECT_EQ(failure([&] { boolMember(object, "flag", true); }), "'flag': want true or false, got a number");
+            "'inputs[0].size': expected a string, got a number");
+  EXPECT_EQ(failure([&] { boolMember(object, "flag", true); }), "'flag': expected true or false, got a number");
   EXPECT_TRUE(boolMember(object, "none", true));
   EXPECT_EQ(sizeMember(object, "size", 1, 5, 2), 5u);
   EXPECT_EQ(sizeMember(object, "none", 1, 5, 2), 2u);
-  EXPECT_EQ(failure([&] { sizeMember(object, "size", 1, 4, 2); }), "'size': want 1 to 4, got 5");
-  EXPECT_EQ(failure([&] { sizeMember(object, "below", 1, 4, 2); }), "'below': want 1 to 4, got -1");
-  EXPECT_EQ(failure([&] { sizeMember(object, "text", 1, 4, 2); }), "'text': want 1 to 4, got a string");
+  EXPECT_EQ(failure([&] { sizeMember(object, "size", 1, 4, 2); }), "'size': expected 1 to 4, got 5");
+  EXPECT_EQ(failure([&] { sizeMember(object, "below", 1, 4, 2); }), "'below': expected 1 to 4, got -1");
+  EXPECT_EQ(failure([&] { sizeMember(object, "text", 1, 4, 2); }), "'text': expected 1 to 4, got a string");
   EXPECT_EQ(failure([&] { checkMembers(object, {"text", "flag", "size", "below"}); }),
             "unknown field 'none', known are 'text', 'flag', 'size', 'below'");
 }

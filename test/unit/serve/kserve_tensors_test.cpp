@@ -64,35 +64,35 @@ TEST(KserveTensors, everySizeAndNumberIsChecked) {
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP64","shape":[1],"data":[1]})"),
             "'inputs[0].datatype': input 'x' is FP32, got 'FP64'");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","data":[1]})"),
-            "'inputs[0].shape': want a list of sizes, got none");
+            "'inputs[0].shape': expected a list of sizes, got none");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[-1],"data":[1]})"),
-            "'inputs[0].shape[0]': want a size, got -1");
+            "'inputs[0].shape[0]': expected a size, got -1");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[100000,100000],"data":[1]})"),
             "'inputs[0].shape': a tensor may have 2147483647 elements, got more");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[2],"data":[1]})"),
-            "'inputs[0].data': want 2 elements for the shape, got 1");
+            "'inputs[0].data': expected 2 elements for the shape, got 1");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[2,2],"data":[[1,2,3],[4]]})"),
-            "'inputs[0].data[0]': want 2 elements for the shape, got 3");
+            "'inputs[0].data[0]': expected 2 elements for the shape, got 3");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[2,2],"data":[[1,2]]})"),
-            "'inputs[0].data': want 2 lists for the shape, got 1");
+            "'inputs[0].data': expected 2 lists for the shape, got 1");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[2,2],"data":[[1,2],3]})"),
-            "'inputs[0].data[1]': want a list, got a number");
+            "'inputs[0].data[1]': expected a list, got a number");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[1],"data":["1"]})"),
-            "'inputs[0].data[0]': want a number, got a string");
+            "'inputs[0].data[0]': expected a number, got a string");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[1],"data":[1e39]})"),
-            "'inputs[0].data[0]': want a number that FP32 has, got 1e+39");
+            "'inputs[0].data[0]': expected a number that FP32 has, got 1e+39");
   EXPECT_EQ(failureOf(VX_U8, R"({"datatype":"UINT8","shape":[1],"data":[256]})"),
-            "'inputs[0].data[0]': want a whole number that UINT8 has, got 256");
+            "'inputs[0].data[0]': expected a whole number that UINT8 has, got 256");
   EXPECT_EQ(failureOf(VX_U8, R"({"datatype":"UINT8","shape":[1],"data":[-1]})"),
-            "'inputs[0].data[0]': want a whole number that UINT8 has, got -1");
+            "'inputs[0].data[0]': expected a whole number that UINT8 has, got -1");
   EXPECT_EQ(failureOf(VX_I32, R"({"datatype":"INT32","shape":[1],"data":[1.5]})"),
-            "'inputs[0].data[0]': want a whole number that INT32 has, got 1.5");
+            "'inputs[0].data[0]': expected a whole number that INT32 has, got 1.5");
   EXPECT_EQ(failureOf(VX_BOOL, R"({"datatype":"BOOL","shape":[1],"data":[1]})"),
-            "'inputs[0].data[0]': want true or false, got 1");
+            "'inputs[0].data[0]': expected true or false, got 1");
   EXPECT_EQ(failureOf(VX_F16, R"({"datatype":"FP16","shape":[1],"data":[1]})"),
             "'inputs[0].data': FP16 goes as binary data only");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[1]})"),
-            "'inputs[0]': want 'data' or 'parameters.binary_data_size', got neither");
+            "'inputs[0]': expected 'data' or 'parameters.binary_data_size', got neither");
 }
 
 TEST(KserveTensors, binaryDataStandBehind) {
@@ -114,22 +114,22 @@ TEST(KserveTensors, binaryDataStandBehind) {
   EXPECT_EQ(failureOf(VX_F32, json("FP32", 2, 8), "1234"),
             "'inputs[0].parameters.binary_data_size': 8 bytes, but 4 are left of the body");
   EXPECT_EQ(failureOf(VX_F32, json("FP32", 2, 4), "1234"),
-            "'inputs[0].parameters.binary_data_size': want 8 bytes for the shape, got 4");
+            "'inputs[0].parameters.binary_data_size': expected 8 bytes for the shape, got 4");
   EXPECT_EQ(failureOf(VX_BOOL, json("BOOL", 1, 1), "\2"),
-            "'inputs[0].parameters.binary_data_size': element 0 of BOOL: want 0 or 1, got 2");
+            "'inputs[0].parameters.binary_data_size': element 0 of BOOL: expected 0 or 1, got 2");
   EXPECT_EQ(failureOf(VX_STRING, json("BYTES", 1, 2), "ab"),
-            "'inputs[0].parameters.binary_data_size': want the length of element 0 in 4 bytes, got 2");
+            "'inputs[0].parameters.binary_data_size': expected the length of element 0 in 4 bytes, got 2");
   EXPECT_EQ(failureOf(VX_STRING, json("BYTES", 1, 5), "\x02\0\0\0a"sv),
             "'inputs[0].parameters.binary_data_size': element 0 has 2 bytes, but 1 are left");
   EXPECT_EQ(failureOf(VX_STRING, json("BYTES", 1, 6), "\x01\0\0\0ab"sv),
-            "'inputs[0].parameters.binary_data_size': 1 bytes are left behind 1 elements");
+            "'inputs[0].parameters.binary_data_size': 1 bytes are left after 1 elements");
   EXPECT_EQ(failureOf(VX_STRING, json("BYTES", 1, 5), "\x01\0\0\0\xff"sv),
             "'inputs[0].parameters.binary_data_size': element 0 is no UTF-8");
   EXPECT_EQ(
       failureOf(VX_F32, R"({"datatype":"FP32","shape":[1],"data":[1],"parameters":{"binary_data_size":4}})", "1234"),
-      "'inputs[0]': want 'data' or binary data, got both");
+      "'inputs[0]': expected 'data' or binary data, got both");
   EXPECT_EQ(failureOf(VX_F32, R"({"datatype":"FP32","shape":[1],"parameters":{"binary_data_size":-1}})"),
-            "'inputs[0].parameters.binary_data_size': want a number of bytes, got -1");
+            "'inputs[0].parameters.binary_data_size': expected a number of bytes, got -1");
 }
 
 TEST(KserveTensors, jsonHasNoNumberForSome) {

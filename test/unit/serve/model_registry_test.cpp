@@ -90,8 +90,8 @@ TEST_F(RegistryTest, whyRefused) {
   EXPECT_EQ(
       lines(scan()),
       (Lines{"e5-large: no tokenizer.json (nor vocab.txt, tokenizer.model, spiece.model, sentencepiece.bpe.model)",
-             "llama: want a .vxm or .onnx file, or a folder, got 'llama.gguf'",
-             "many: want one .onnx file or a model.onnx, got 'a.onnx', 'b.onnx'", "nothing: no .onnx file",
+             "llama: expected a .vxm or .onnx file, or a folder, got 'llama.gguf'",
+             "many: expected one .onnx file or a model.onnx, got 'a.onnx', 'b.onnx'", "nothing: no .onnx file",
              "torch: no .onnx file: 'model.safetensors' is of a format that is not served", "vision folder"}));
 }
 
@@ -135,7 +135,7 @@ TEST_F(RegistryTest, whatOthersMayWrite) {
   EXPECT_EQ(ModelRegistry::read(at("none")).refusal(),
             "'" + at("none") + "' cannot be opened: No such file or directory");
   put(at("file"), "x");
-  EXPECT_EQ(ModelRegistry::read(at("file")).refusal(), "'" + at("file") + "' is a regular file, want a folder");
+  EXPECT_EQ(ModelRegistry::read(at("file")).refusal(), "'" + at("file") + "' is a regular file, expected a folder");
 }
 
 // A volume with one module is that model, by the volume's name; in a folder of models it is one of "org/name".

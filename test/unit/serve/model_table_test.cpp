@@ -86,9 +86,9 @@ TEST_F(ModelTableTest, whatIsLoadedByOneIsAConflictForAnother) {
 // The client learns what is needed and what is there, and who of them is at fault.
 TEST_F(ModelTableTest, failuresHaveTheirCode) {
   add("digits");
-  failure = ServiceError(ErrorCode::out_of_memory, "want 12 bytes, have 7");
+  failure = ServiceError(ErrorCode::out_of_memory, "expected 12 bytes, have 7");
   EXPECT_EQ(failureOf([&] { table.load("digits"); }),
-            "507 out_of_memory: model 'digits' cannot be loaded: want 12 bytes, have 7");
+            "507 out_of_memory: model 'digits' cannot be loaded: expected 12 bytes, have 7");
   failure = ServiceError(ErrorCode::invalid_value, "'digits.vxm' is no module");
   EXPECT_EQ(failureOf([&] { table.load("digits"); }),
             "500 internal: model 'digits' cannot be loaded: 'digits.vxm' is no module");

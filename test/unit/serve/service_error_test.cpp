@@ -14,9 +14,9 @@ using vx::serve::serviceError;
 
 TEST(ServiceError, bodyHasOneShape) {
   const ServiceError error =
-      serviceError(ErrorCode::invalid_value, "'dimensions': want 1 to {}, got {}", 384, 0).about("dimensions");
+      serviceError(ErrorCode::invalid_value, "'dimensions': expected 1 to {}, got {}", 384, 0).about("dimensions");
   EXPECT_EQ(errorBody(error, "abc"),
-            R"({"error":{"message":"'dimensions': want 1 to 384, got 0","type":"invalid_request_error",)"
+            R"({"error":{"message":"'dimensions': expected 1 to 384, got 0","type":"invalid_request_error",)"
             R"("param":"dimensions","code":"invalid_value","details":{},"request_id":"abc"}})");
   EXPECT_EQ(errorBody(serviceError(ErrorCode::queue_full, "full").with(R"({"queue":256})").after(1), ""),
             R"({"error":{"message":"full","type":"rate_limit_error","param":null,"code":"queue_full",)"

@@ -197,15 +197,15 @@ TEST(Errors, nameTheComponentAndBothValues) {
   EXPECT_EQ(errorOfJson("{'model':{'type':'BPE','vocab':{'a':1},'merges':['a b']}}"),
             "the vocabulary has a token for each merge, got none for 'ab'");
   EXPECT_EQ(errorOfJson("{'model':{'type':'BPE','vocab':{'a':-1},'merges':[]}}"),
-            "tokenizer.json: model.vocab: want a whole number from 0 to 67108863 for 'a', got -1");
+            "tokenizer.json: model.vocab: expected a whole number from 0 to 67108863 for 'a', got -1");
   EXPECT_EQ(errorOfJson("{'model':{'type':'BPE','vocab':{'a':60000000},'merges':[]}}"),
-            "tokenizer.json: model.vocab: want numbers near the count of tokens, 1, got 60000000");
+            "tokenizer.json: model.vocab: expected numbers near the count of tokens, 1, got 60000000");
   EXPECT_EQ(errorOfJson("{'model':{'type':'WordPiece','vocab':{'a':0}}}"),
             "the vocabulary has a token for what is unknown, got none for '[UNK]'");
   EXPECT_EQ(errorOfJson("{'model':{'type':'WordLevel','vocab':{'a':0}},'added_tokens':[{'id':3,'content':'a'}]}"),
-            "tokenizer.json: added_tokens[0].id: want the number that the model has for 'a', 0, got 3");
+            "tokenizer.json: added_tokens[0].id: expected the number that the model has for 'a', 0, got 3");
   EXPECT_EQ(errorOfJson("{'normalizer':{'type':'Precompiled','precompiled_charsmap':'AAA?'},'model':{}}"),
-            "tokenizer.json: normalizer.precompiled_charsmap: want base64, got a character of number 63");
+            "tokenizer.json: normalizer.precompiled_charsmap: expected base64, got a character of number 63");
   EXPECT_EQ(errorOfJson(std::string(100, '[')), "tokenizer.json nests at most 64 deep, got more at byte 64");
   EXPECT_EQ(errorOfJson("{}"), "tokenizer.json: : has no 'model'");
   const auto errorOfPattern = [](const std::string &pattern) {
@@ -225,7 +225,7 @@ TEST(Errors, nameTheComponentAndBothValues) {
             "a vocabulary is a file .json, .txt, .model or .gguf, got 'words.bin'");
   EXPECT_EQ(errorOf([] { Tokenizer::load("/nowhere/words.txt"); }), "cannot read '/nowhere/words.txt'");
   EXPECT_EQ(errorOf([] { Tokenizer::from_sentencepiece("\x0a\x05"); }),
-            "the SentencePiece model is damaged at byte 2: want 5 bytes, got 0");
+            "the SentencePiece model is damaged at byte 2: expected 5 bytes, got 0");
   EXPECT_EQ(errorOf([] { Tokenizer::from_vocabulary("[UNK]\na\n"); }),
             "the vocabulary has tokens for the begin and the end of a text, got none for '[CLS]'");
 }

@@ -93,13 +93,13 @@ TEST_F(DrawnValuesTest, uniform) {
   std::uniform_real_distribution<double> right(-2, 4), wide(-2, 4.1), narrow(-1.7, 3.7), high(-1, 4);
   EXPECT_EQ(judge([&](size_t, uint64_t) { return right(random); }), "right");
   std::string said = judge([&](size_t, uint64_t) { return wide(random); });
-  EXPECT_TRUE(says(said, "want -2 to 4")) << said;
+  EXPECT_TRUE(says(said, "expected -2 to 4")) << said;
   said = judge([&](size_t, uint64_t) { return narrow(random); });
   EXPECT_TRUE(says(said, "output 'y': the sum of the squared distances from the mean of 2048 draws is off by")) << said;
   said = judge([&](size_t, uint64_t) { return high(random); });
   EXPECT_TRUE(says(said, "output 'y': the sum of 2048 draws is off by")) << said;
   said = judge([&](size_t, uint64_t) { return NAN; });
-  EXPECT_EQ(said, "output 'y': element [0] is nan, want a number");
+  EXPECT_EQ(said, "output 'y': element [0] is nan, expected a number");
 }
 
 TEST_F(DrawnValuesTest, repeatability) {
@@ -137,10 +137,10 @@ TEST_F(DrawnValuesTest, bernoulli) {
   addInput(f32Tensor({Count}, rates));
   std::uniform_real_distribution<double> draw(0, 1);
   EXPECT_EQ(judge([&](size_t, uint64_t i) { return double(draw(random) < rates[i]); }), "right");
-  EXPECT_TRUE(says(judge([&](size_t, uint64_t i) { return double(draw(random) >= rates[i]); }), "want one of 0"));
+  EXPECT_TRUE(says(judge([&](size_t, uint64_t i) { return double(draw(random) >= rates[i]); }), "expected one of 0"));
   EXPECT_TRUE(says(judge([&](size_t, uint64_t i) { return double(draw(random) < rates[i] + 0.1 * (i % 8 > 0)); }),
                    "is off by"));
-  EXPECT_EQ(judge([&](size_t, uint64_t) { return 0.5; }), "output 'y': element [0] is 0.5, want one of 0");
+  EXPECT_EQ(judge([&](size_t, uint64_t) { return 0.5; }), "output 'y': element [0] is 0.5, expected one of 0");
 }
 
 TEST_F(DrawnValuesTest, multinomial) {
@@ -153,7 +153,7 @@ TEST_F(DrawnValuesTest, multinomial) {
   auto right = [&](size_t, uint64_t i) { return double(i < Count / 2 ? first(random) : second(random)); };
   EXPECT_EQ(judge(right), "right");
   EXPECT_TRUE(says(judge([&](size_t, uint64_t) { return double(first(random)); }), "is off by"));
-  EXPECT_TRUE(says(judge([&](size_t, uint64_t) { return 3.0; }), "is 3, want one of 0, 1, 2"));
+  EXPECT_TRUE(says(judge([&](size_t, uint64_t) { return 3.0; }), "is 3, expected one of 0, 1, 2"));
 }
 
 } // namespace

@@ -63,8 +63,9 @@ TEST(Npy, otherOrders) {
 TEST(Npy, badFiles) {
   EXPECT_EQ(errorOf({}), "x.npy: not an .npy file");
   EXPECT_EQ(errorOf({0x93, 'N', 'U', 'M', 'P', 'Y', 9, 0, 0, 0}),
-            "x.npy: .npy version 9 is not supported, want 1, 2 or 3");
-  EXPECT_EQ(errorOf({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 9, 0}), "x.npy: truncated .npy header: want 9 bytes, got 0");
+            "x.npy: .npy version 9 is not supported, expected 1, 2 or 3");
+  EXPECT_EQ(errorOf({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 9, 0}),
+            "x.npy: truncated .npy header: expected 9 bytes, got 0");
   EXPECT_EQ(errorOf({0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 9, 0}), "x.npy: truncated .npy header");
   EXPECT_EQ(errorOf(npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", {0, 0, 0})),
             "x.npy: expected 8 bytes of data for f32[2], got 3");
@@ -72,18 +73,19 @@ TEST(Npy, badFiles) {
             "x.npy: .npy element type 'c8' is not supported");
   EXPECT_EQ(errorOf(npyFile("{'descr': '|O', 'fortran_order': False, 'shape': (), }", {})),
             "x.npy: .npy element type '|O' is not supported");
-  EXPECT_EQ(errorOf(npyFile("{'descr': '<f4', 'shape': (2,), }", {})),
-            "x.npy: .npy header wants 'descr', 'fortran_order' and 'shape', got '{'descr': '<f4', 'shape': (2,), }'");
+  EXPECT_EQ(
+      errorOf(npyFile("{'descr': '<f4', 'shape': (2,), }", {})),
+      "x.npy: .npy header: expected 'descr', 'fortran_order' and 'shape', got '{'descr': '<f4', 'shape': (2,), }'");
   EXPECT_EQ(errorOf(npyFile("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,), }", {})),
-            "x.npy: .npy header wants True or False at character 34, got 'Maybe, ''");
+            "x.npy: .npy header: expected True or False at character 34, got 'Maybe, ''");
   EXPECT_EQ(errorOf(npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", {})),
-            "x.npy: .npy header wants a size at character 51, got '-2,), }'");
+            "x.npy: .npy header: expected a size at character 51, got '-2,), }'");
   EXPECT_EQ(errorOf(npyFile("{'descr': '<f4", {})), "x.npy: .npy header has a string without end at character 10");
-  EXPECT_EQ(errorOf(npyFile("['descr']", {})), "x.npy: .npy header wants '{' at character 0, got '['descr''");
-  EXPECT_EQ(errorOf(npyFile("{'descr' '<f4'}", {})), "x.npy: .npy header wants ':' at character 9, got ''<f4'}'");
+  EXPECT_EQ(errorOf(npyFile("['descr']", {})), "x.npy: .npy header: expected '{' at character 0, got '['descr''");
+  EXPECT_EQ(errorOf(npyFile("{'descr' '<f4'}", {})), "x.npy: .npy header: expected ':' at character 9, got ''<f4'}'");
   EXPECT_EQ(errorOf(npyFile("{descr: '<f4'}", {})),
-            "x.npy: .npy header wants a string at character 1, got 'descr: '<f4'}'");
-  EXPECT_EQ(errorOf(npyFile("{'shape': [2]}", {})), "x.npy: .npy header wants '(' at character 10, got '[2]}'");
+            "x.npy: .npy header: expected a string at character 1, got 'descr: '<f4'}'");
+  EXPECT_EQ(errorOf(npyFile("{'shape': [2]}", {})), "x.npy: .npy header: expected '(' at character 10, got '[2]}'");
   EXPECT_EQ(errorOf(npyFile("{'more': 1}", {})), "x.npy: .npy header has the unknown key 'more'");
   EXPECT_EQ(errorOf(npyFile(
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }", {})),

@@ -168,8 +168,8 @@ TEST_F(SecondSizesTest, SeesAWrongElementAtTheSizesOfTheFiles) {
   for (Mode mode : {Mode::Static, Mode::Dynamic, Mode::Symbolic}) {
     const TargetOutcome outcome = run(mode);
     EXPECT_EQ(outcomeName(outcome.outcome), "wrong");
-    EXPECT_TRUE(outcome.message.starts_with(
-        "beside the reference evaluator: output 'y': 1 of 6 elements differ, the first at [1,2]: got -6, want -6.001"))
+    EXPECT_TRUE(outcome.message.starts_with("beside the reference evaluator: output 'y': 1 of 6 elements differ, the "
+                                            "first at [1,2]: got -6, expected -6.001"))
         << outcome.message;
   }
 }
@@ -177,10 +177,10 @@ TEST_F(SecondSizesTest, SeesAWrongElementAtTheSizesOfTheFiles) {
 TEST_F(SecondSizesTest, SeesACallOfTheFilesThatHadToBeRefused) {
   addInput("x", {2, 3});
   evaluate = [](const auto &, auto &, std::string &refusal) {
-    refusal = "wants more";
+    refusal = "needs more";
     return false;
   };
-  EXPECT_EQ(run(Mode::Static).message, "the call is done, and the reference evaluator refuses it: wants more");
+  EXPECT_EQ(run(Mode::Static).message, "the call is done, and the reference evaluator refuses it: needs more");
 }
 
 // The planted evaluator computes what the module refuses: a Reshape to six elements.
@@ -239,14 +239,14 @@ TEST_F(SecondSizesTest, SeesAWrongShapeOfNothing) {
   };
   const TargetOutcome outcome = run();
   EXPECT_EQ(outcomeName(outcome.outcome), "wrong");
-  EXPECT_EQ(outcome.message, "at the second sizes x_0=0: output 'y': got f32[0,3], want f32[3,0]");
+  EXPECT_EQ(outcome.message, "at the second sizes x_0=0: output 'y': got f32[0,3], expected f32[3,0]");
 }
 
 TEST_F(SecondSizesTest, SeesACallThatHadToBeRefused) {
   addInput("x", {2, 3});
   evaluate = [](const auto &inputs, auto &outputs, std::string &refusal) {
     if (inputs.at("x").tensors.front().dims[0] == 1) {
-      refusal = "wants more";
+      refusal = "needs more";
       return false;
     }
     return negate(inputs, outputs, refusal);
@@ -254,7 +254,7 @@ TEST_F(SecondSizesTest, SeesACallThatHadToBeRefused) {
   const TargetOutcome outcome = run();
   EXPECT_EQ(outcomeName(outcome.outcome), "wrong");
   EXPECT_EQ(outcome.message,
-            "at the second sizes x_0=1: the call is done, and the reference evaluator refuses it: wants more");
+            "at the second sizes x_0=1: the call is done, and the reference evaluator refuses it: needs more");
 }
 
 TEST_F(SecondSizesTest, SaysWhatTheEvaluatorDoesNotKnow) {

@@ -199,7 +199,7 @@ TEST_F(ToolPrograms, fallbackIsReported) {
   EXPECT_EQ(device["wanted"], "rocm");
   EXPECT_EQ(device["refused"][0]["code"], "no_library");
   EXPECT_NE(device["taken"], nullptr);
-  EXPECT_NE(outcome.err.find("vx-run: note: wanted device 'rocm', took '"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("vx-run: note: asked for device 'rocm', took '"), std::string::npos) << outcome.err;
 }
 
 TEST_F(ToolPrograms, faultNamesTheNode) {
@@ -399,7 +399,8 @@ TEST_F(ToolPrograms, infoShowsState) {
   const Outcome shown = vxInfo("state.vxm");
   EXPECT_EQ(shown.code, 0) << shown.err;
   for (const char *line :
-       {"  output  y: i32[n], independent along 0\n  joined  calls by their rows of x, number n\n",
+       {"  output  y: i32[n], independent along 0\n  batched calls may share a run, along the rows of x; size 'n' is "
+        "the batch size\n",
         "  alias   y may be the memory of x\n", "\ninstance\n  dim     pages: 1 to 64\n",
         "  fc.weight: f32[2,2], 16 bytes, parameter, from fc/w, starts as zero\n",
         "  k_0: f32[pages], sized by the instance, cache, starts as zero\n",

@@ -173,13 +173,14 @@ TEST(Checkpoint, everythingThatDoesNotFitAtOnce) {
   const std::vector<float> before = weightsOf(session);
   std::string path = writeTensors("other.safetensors",
                                   {{"dense.weight", VX_F32, {4, 3}}, {"extra", VX_I64, {2}}, {"fc2.bias", VX_F16, {}}});
-  EXPECT_EQ(errorOf([&] { session.load(path); }),
-            "data: " + path +
-                ": does not fit the model: 'dense.weight' is f32[4,3], want f32[3,4]; 'dense.bias' f32[3] is missing; "
-                "nothing takes 'extra' i64[2]; nothing takes 'fc2.bias' f16[]");
+  EXPECT_EQ(
+      errorOf([&] { session.load(path); }),
+      "data: " + path +
+          ": does not fit the model: 'dense.weight' is f32[4,3], expected f32[3,4]; 'dense.bias' f32[3] is missing; "
+          "nothing takes 'extra' i64[2]; nothing takes 'fc2.bias' f16[]");
   path = writeTensors("half.safetensors", {{"dense.weight", VX_F16, {3, 4}}, {"dense.bias", VX_F32, {3}}});
   EXPECT_EQ(errorOf([&] { session.load(path); }),
-            "data: " + path + ": does not fit the model: 'dense.weight' is f16[3,4], want f32[3,4]");
+            "data: " + path + ": does not fit the model: 'dense.weight' is f16[3,4], expected f32[3,4]");
 
   // A checkpoint of another model.
   const std::string otherModule = writeTrainingModule("other.vxm", [](ModuleBuilder &b) {
@@ -242,14 +243,14 @@ TEST(Checkpoint, damagedFiles) {
   metadata["hash"] = hashOf(content.tensors);
   writeTensors("damaged.safetensors", all, metadata);
   EXPECT_EQ(errorOf([&] { session.load(path); }),
-            "data: " + path + ": the checkpoint's 'step' wants a number, got 'many'");
+            "data: " + path + ": the checkpoint's 'step': expected a number, got 'many'");
 }
 
 TEST(Checkpoint, foldersStandForTheNewestThatIsWhole) {
   const std::string folder = freshFolder("newest");
   Session session(modulePath(), cpu());
   EXPECT_EQ(errorOf([&] { session.load(folder); }),
-            "data: " + folder + ": no whole checkpoint in this folder, want checkpoint-000000000000.safetensors");
+            "data: " + folder + ": no whole checkpoint in this folder, expected checkpoint-000000000000.safetensors");
   EXPECT_EQ(errorOf([&] { latest_checkpoint(folder + "/none"); }),
             "data: " + folder + "/none: cannot be read: No such file or directory");
   const Data data(20);

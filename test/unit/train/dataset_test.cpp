@@ -98,21 +98,21 @@ TEST(Dataset, badFiles) {
   const std::vector<uint8_t> four(4);
   EXPECT_EQ(errorOf([] { Dataset::npy({{"x", "none.npy"}}); }),
             "data: none.npy: cannot be opened: No such file or directory");
-  EXPECT_EQ(errorOf([] { Dataset::npy({{"x", "/tmp"}}); }), "data: /tmp: it is a folder, want a regular file");
-  EXPECT_EQ(errorOf([] { Dataset::npy({}); }), "argument: data: want one file or more, got none");
+  EXPECT_EQ(errorOf([] { Dataset::npy({{"x", "/tmp"}}); }), "data: /tmp: it is a folder, expected a regular file");
+  EXPECT_EQ(errorOf([] { Dataset::npy({}); }), "argument: data: expected one file or more, got none");
   EXPECT_EQ(npyError({}), "not an .npy file");
-  EXPECT_EQ(npyError({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 9, 0}), "truncated .npy header: want 9 bytes, got 0");
-  EXPECT_EQ(npyError(npyBytes(headerOf("<i4", "(2,)"), four)), "truncated: i32[2] wants 8 bytes of data, got 4");
-  EXPECT_EQ(npyError(npyBytes(headerOf("<i2", "(1,)"), four)), "too long: i16[1] wants 2 bytes of data, got 4");
+  EXPECT_EQ(npyError({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 9, 0}), "truncated .npy header: expected 9 bytes, got 0");
+  EXPECT_EQ(npyError(npyBytes(headerOf("<i4", "(2,)"), four)), "truncated: i32[2] needs 8 bytes of data, got 4");
+  EXPECT_EQ(npyError(npyBytes(headerOf("<i2", "(1,)"), four)), "too long: i16[1] needs 2 bytes of data, got 4");
   EXPECT_EQ(npyError(npyBytes(headerOf("<i4", "()"), four)),
-            "want rows, the first dimension of an array, got the single number i32[]");
+            "expected rows, the first dimension of an array, got the single number i32[]");
   EXPECT_EQ(npyError(npyBytes(headerOf("<c8", "(0,)"), {})), ".npy element type 'c8' is not supported");
   EXPECT_EQ(npyError(npyBytes(headerOf("|O", "(1,)"), {})), ".npy element type '|O' is not supported");
   EXPECT_EQ(npyError(npyBytes(headerOf("|V2", "(2,)"), four)), ".npy element type 'V2' is not supported");
   EXPECT_EQ(npyError(npyBytes(headerOf(">i4", "(1,)"), four)),
-            "the elements are stored big end first, want little-endian: save a.astype(a.dtype.newbyteorder('<'))");
+            "the elements are stored big end first, expected little-endian: save a.astype(a.dtype.newbyteorder('<'))");
   EXPECT_EQ(npyError(npyBytes(headerOf("<i2", "(1, 2)", true), four)),
-            "the array is stored column by column (fortran_order), want rows: save numpy.ascontiguousarray(a)");
+            "the array is stored column by column (fortran_order), expected rows: save numpy.ascontiguousarray(a)");
   EXPECT_EQ(npyError(npyBytes(headerOf("<f4", "(4611686018427387904, 4611686018427387904)"), {})),
             "f32[4611686018427387904,4611686018427387904] is too large");
   const std::string a = file("a.npy", npyBytes(headerOf("<i2", "(2,)"), four)),
@@ -127,14 +127,14 @@ TEST(Dataset, arraysAndTheirMessages) {
   const Dataset set = Dataset::arrays({array<int32_t>("x", {3}, numbers)});
   EXPECT_EQ(allRows(set), numbers);
   EXPECT_EQ(errorOf([&] { array<int32_t>("x", {2, 2}, numbers); }),
-            "argument: array 'x': the dims want 4 elements, got 3");
-  EXPECT_EQ(errorOf([] { Dataset::arrays({}); }), "argument: data: want one array or more, got none");
+            "argument: array 'x': the dims need 4 elements, got 3");
+  EXPECT_EQ(errorOf([] { Dataset::arrays({}); }), "argument: data: expected one array or more, got none");
   EXPECT_EQ(errorOf([&] { Dataset::arrays({{"x", VX_I32, {}, numbers.data()}}); }),
-            "argument: data: array 'x': want rows, the first dimension, got no dimensions");
+            "argument: data: array 'x': expected rows, the first dimension, got no dimensions");
   EXPECT_EQ(errorOf([] { Dataset::arrays({{"x", VX_I32, {-3}, nullptr}}); }),
             "argument: data: array 'x': i32[-3] is negative, too large, or no whole number of bytes");
   EXPECT_EQ(errorOf([] { Dataset::arrays({{"x", VX_I32, {3}, nullptr}}); }),
-            "argument: data: array 'x': want 12 bytes, got a null pointer");
+            "argument: data: array 'x': expected 12 bytes, got a null pointer");
   EXPECT_EQ(errorOf([&] { Dataset::arrays({{"x", VX_I32, {3}, numbers.data()}, {"y", VX_I32, {2}, numbers.data()}}); }),
             "argument: data: array 'y' has 2 rows, 'x' has 3");
   EXPECT_EQ(errorOf([&] { Dataset::arrays({{"x", VX_I32, {3}, numbers.data()}, {"x", VX_I32, {3}, numbers.data()}}); }),
@@ -175,11 +175,12 @@ TEST(Dataset, functionsAndTheirMessages) {
   const int64_t rows[] = {0, 1};
   set.read(rows, nobody);
   const RowReader reader = [](int64_t, std::span<std::byte *const>) {};
-  EXPECT_EQ(errorOf([&] { Dataset::callback({}, 1, reader); }), "argument: data: want one column or more, got none");
+  EXPECT_EQ(errorOf([&] { Dataset::callback({}, 1, reader); }),
+            "argument: data: expected one column or more, got none");
   EXPECT_EQ(errorOf([&] { Dataset::callback({{"x", VX_I32, {}}}, -1, reader); }),
-            "argument: data: want 0 rows or more, got -1");
+            "argument: data: expected 0 rows or more, got -1");
   EXPECT_EQ(errorOf([&] { Dataset::callback({{"x", VX_I32, {}}}, 1, nullptr); }),
-            "argument: data: want a function that reads a row, got none");
+            "argument: data: expected a function that reads a row, got none");
   EXPECT_EQ(errorOf([&] { Dataset::callback({{"x", VX_I4, {3}}}, 1, reader); }),
             "argument: data: column 'x': i4[3] is negative, too large, or no whole number of bytes");
 }
@@ -203,9 +204,9 @@ TEST(Dataset, splits) {
   // At least one row each.
   EXPECT_EQ(set.split(0.001, 3).first.rows(), 1);
   EXPECT_EQ(set.split(0.999, 3).second.rows(), 1);
-  EXPECT_EQ(errorOf([&] { set.split(1, 3); }), "argument: split: want a fraction between 0 and 1, got 1");
-  EXPECT_EQ(errorOf([&] { set.split(0, 3); }), "argument: split: want a fraction between 0 and 1, got 0");
-  EXPECT_EQ(errorOf([] { counted(1).split(0.5, 3); }), "argument: split: want 2 rows or more, got 1");
+  EXPECT_EQ(errorOf([&] { set.split(1, 3); }), "argument: split: expected a fraction between 0 and 1, got 1");
+  EXPECT_EQ(errorOf([&] { set.split(0, 3); }), "argument: split: expected a fraction between 0 and 1, got 0");
+  EXPECT_EQ(errorOf([] { counted(1).split(0.5, 3); }), "argument: split: expected 2 rows or more, got 1");
 }
 
 TEST(Dataset, rangesOfLabels) {
@@ -214,25 +215,26 @@ TEST(Dataset, rangesOfLabels) {
   const Dataset set = Dataset::npy({{"label", scratchPath("labels.npy")}});
   const std::string path = scratchPath("labels.npy");
   set.check_range(0, {-1, 10});
-  EXPECT_EQ(errorOf([&] { set.check_range(0, {-1, 9}); }), "data: " + path + ": row 2 has 9, want -1 to 8");
-  EXPECT_EQ(errorOf([&] { set.check_range(0, {0, 10}); }), "data: " + path + ": row 4 has -1, want 0 to 9");
+  EXPECT_EQ(errorOf([&] { set.check_range(0, {-1, 9}); }), "data: " + path + ": row 2 has 9, expected -1 to 8");
+  EXPECT_EQ(errorOf([&] { set.check_range(0, {0, 10}); }), "data: " + path + ": row 4 has -1, expected 0 to 9");
   set.check_range(0, {0, 10, -1});
-  EXPECT_EQ(errorOf([&] { set.check_range(0, {0, 9, -1}); }), "data: " + path + ": row 2 has 9, want 0 to 8, or -1");
+  EXPECT_EQ(errorOf([&] { set.check_range(0, {0, 9, -1}); }),
+            "data: " + path + ": row 2 has 9, expected 0 to 8, or -1");
   // Rows are those of the file, also of a part, and places in rows of several.
   const auto [first, second] = set.split(0.5, 0);
   int failures = 0;
   for (const Dataset &part : {first, second})
-    failures += errorOf([&] { part.check_range(0, {-1, 9}); }) == "data: " + path + ": row 2 has 9, want -1 to 8";
+    failures += errorOf([&] { part.check_range(0, {-1, 9}); }) == "data: " + path + ": row 2 has 9, expected -1 to 8";
   EXPECT_EQ(failures, 1);
   const uint64_t wide[] = {1, 2, 3, 1ull << 63};
   const Dataset pairs = Dataset::arrays({array<uint64_t>("next", {2, 2}, wide)});
   EXPECT_EQ(errorOf([&] { pairs.check_range(0, {0, 9}); }),
-            "data: next: row 1, element 1, has 9223372036854775808, want 0 to 8");
+            "data: next: row 1, element 1, has 9223372036854775808, expected 0 to 8");
   // What a function gives is looked at when it is read.
   const Dataset made = counted(5);
   made.check_range(0, {0, 1});
   const int64_t rows[] = {3, 1};
   const int32_t read[] = {103, 101};
   EXPECT_EQ(errorOf([&] { made.check_range(0, {103, 200}, rows, reinterpret_cast<const std::byte *>(read)); }),
-            "data: x: row 1 has 101, want 103 to 199");
+            "data: x: row 1 has 101, expected 103 to 199");
 }

@@ -115,10 +115,10 @@ TEST(OnnxSkeleton, takesNothingOnTrust) {
   for (size_t size = 0; size < good.size(); ++size)
     EXPECT_NE(parse({good.begin(), good.begin() + static_cast<ptrdiff_t>(size)}, skeleton), "ok") << size;
   EXPECT_EQ(parse({good.begin(), good.begin() + 23}, skeleton), "the skeleton has 23 bytes, its header needs 24");
-  EXPECT_EQ(parse({good.begin(), good.begin() + 39}, skeleton), "1 pieces of the skeleton want 16 bytes, there are 15");
-  EXPECT_EQ(parse({good.begin(), good.end() - 1}, skeleton), "piece 0 of the skeleton wants 2 bytes, there are 1");
+  EXPECT_EQ(parse({good.begin(), good.begin() + 39}, skeleton), "1 pieces of the skeleton need 16 bytes, there are 15");
+  EXPECT_EQ(parse({good.begin(), good.end() - 1}, skeleton), "piece 0 of the skeleton needs 2 bytes, there are 1");
   good.push_back(0);
-  EXPECT_EQ(parse(good, skeleton), "the skeleton has 1 bytes behind those of its pieces");
+  EXPECT_EQ(parse(good, skeleton), "the skeleton has 1 bytes after those of its pieces");
   good[8] = 2;
   EXPECT_EQ(parse(good, skeleton), "the skeleton has the form 2.0, this program reads 1.0");
   good[0] = 'v';
@@ -126,15 +126,15 @@ TEST(OnnxSkeleton, takesNothingOnTrust) {
 
   EXPECT_EQ(parse({{6, 0, 0}}), "piece 0 of the skeleton has the unknown kind 6");
   EXPECT_EQ(parse({{VX_PIECE_BYTES, 1, 0}}),
-            "piece 0 of the skeleton, of kind 0, has the number 1 and the size 0, wanted is 0");
+            "piece 0 of the skeleton, of kind 0, has the number 1 and the size 0, expected 0");
   EXPECT_EQ(parse({{VX_PIECE_LENGTH, 0, 9}}),
-            "piece 0 of the skeleton, of kind 4, has the number 0 and the size 9, wanted is 0");
+            "piece 0 of the skeleton, of kind 4, has the number 0 and the size 9, expected 0");
   EXPECT_EQ(parse({{VX_PIECE_VARIABLE, 2, 8}}), "piece 0 of the skeleton: variable 2 does not exist, there are 2");
-  EXPECT_EQ(parse({{VX_PIECE_VARIABLE, 0, 4}}), "piece 0 of the skeleton wants 4 bytes of variable 'a', it has 8");
+  EXPECT_EQ(parse({{VX_PIECE_VARIABLE, 0, 4}}), "piece 0 of the skeleton needs 4 bytes of variable 'a', it has 8");
   EXPECT_EQ(parse({{VX_PIECE_VARIABLE, 1, 0}}),
             "piece 0 of the skeleton: the size of variable 'b' depends on the instance");
   EXPECT_EQ(parse({{VX_PIECE_CONSTANT, 1, 4}}), "piece 0 of the skeleton: constant 1 does not exist, there are 1");
-  EXPECT_EQ(parse({{VX_PIECE_CONSTANT, 0, 5}}), "piece 0 of the skeleton wants 5 bytes of constant 'c', it has 4");
+  EXPECT_EQ(parse({{VX_PIECE_CONSTANT, 0, 5}}), "piece 0 of the skeleton needs 5 bytes of constant 'c', it has 4");
   EXPECT_EQ(parse({{VX_PIECE_ZEROS, 0, 4096}, {VX_PIECE_ZEROS, 0, 4097}}),
             "piece 1 of the skeleton is 4097 zeros, allowed are 4096");
   EXPECT_EQ(parse({{VX_PIECE_LENGTH, 1, 0}}), "piece 0 of the skeleton is the length of 1 pieces, there are 0");
@@ -144,7 +144,7 @@ TEST(OnnxSkeleton, takesNothingOnTrust) {
   EXPECT_EQ(parse({}, {{VX_PIECE_LOCATION, 0, 0}}), "piece 0 of the skeleton, of kind 3, is in the file of weights");
   EXPECT_EQ(parse({{VX_PIECE_LOCATION, 0, 0}}), "the skeleton names a file of weights, but has no pieces for it");
   EXPECT_EQ(parse({{VX_PIECE_BYTES, 0, UINT64_MAX}}),
-            "piece 0 of the skeleton wants 18446744073709551615 bytes, there are 0");
+            "piece 0 of the skeleton needs 18446744073709551615 bytes, there are 0");
 }
 
 TEST(OnnxSkeleton, largerThanAFileMayBe) {
@@ -163,7 +163,7 @@ TEST(OnnxSkeleton, largerThanAFileMayBe) {
         "", ExportForm::training, {}, [&](std::span<const uint8_t> part) { size += part.size(); }, error);
     EXPECT_EQ(isGood, count == 2047);
     EXPECT_EQ(error, isGood ? ""
-                            : "the model has more than 2147483647 bytes, which no ONNX file may have; want its weights "
+                            : "the model has more than 2147483647 bytes, which no ONNX file may have; keep its weights "
                               "beside it (vx-compile --export=external)");
     EXPECT_EQ(size, isGood ? count << 20 : 0);
   }
@@ -205,7 +205,7 @@ TEST(Export, refuses) {
   EXPECT_FALSE(plain.exports_onnx());
   EXPECT_EQ(
       errorOf([&] { plain.export_onnx(scratchPath("x.onnx")); }),
-      "argument: the module has no ONNX model to export: want one that vx-compile --train has made of an ONNX file, "
+      "argument: the module has no ONNX model to export: use one that vx-compile --train has made of an ONNX file, "
       "without --export=none");
   // A part that is no model can only be exported as it is.
   Session strange(exportingModule("strange.vxm", false), {.device = "cpu"});
@@ -215,7 +215,7 @@ TEST(Export, refuses) {
   const std::string wrong =
       exportingModule("wrong.vxm", false, [](ModuleBuilder &builder) { --builder.module.assets[0]->size; });
   EXPECT_EQ(errorOf([&] { Session(wrong, {.device = "cpu"}).export_onnx(scratchPath("x.onnx")); }),
-            "data: asset 'model.onnx' of the module: piece 3 of the skeleton wants 1 bytes, there are 0");
+            "data: asset 'model.onnx' of the module: piece 3 of the skeleton needs 1 bytes, there are 0");
   // One whose bytes have changed.
   const std::string damaged = exportingModule("damaged.vxm", false);
   std::vector<uint8_t> bytes = readFile(damaged);

@@ -50,7 +50,7 @@ std::vector<std::vector<std::byte>> stateOf(const Session &session) {
 CallbackPointer stopAt(uint64_t step) {
   return on_step([step](Session &session, const Step &done) {
     if (done.step == step)
-      session.stop("the test wants it");
+      session.stop("the test needs it");
   });
 }
 
@@ -137,7 +137,7 @@ TEST(Fit, resumeIsBitwise) {
     FitOptions stopping = options({early_stopping(50), stopAt(step)});
     stopping.seed = 9;
     const History part = begun.fit(data.set, stopping);
-    EXPECT_EQ(part.stopped, "the test wants it");
+    EXPECT_EQ(part.stopped, "the test needs it");
     EXPECT_EQ(begun.progress().step, step);
     begun.save(path);
     Session resumed(modulePath(), cpu(4)); // begins with other numbers
@@ -281,7 +281,7 @@ TEST(Fit, lossesThatAreNoNumbers) {
                                                    return moment.step == 2 ? NAN : 0.1;
                                                  })});
             }),
-            "argument: schedule mine: want a finite rate for step 3, got nan");
+            "argument: schedule mine: expected a finite rate for step 3, got nan");
 }
 
 TEST(Fit, earlyStopping) {
@@ -303,8 +303,10 @@ TEST(Fit, earlyStopping) {
   EXPECT_EQ(run(early_stopping(2, 1), 0.05).epochs.size(), 3u);
   EXPECT_EQ(errorOf([&] { run(early_stopping(2, 0, "recall"), 0); }),
             "argument: unknown metric 'recall', the module has 'loss', 'accuracy'");
-  EXPECT_EQ(errorOf([] { early_stopping(0); }), "argument: early_stopping: want a patience of 1 epoch or more, got 0");
-  EXPECT_EQ(errorOf([] { early_stopping(1, -1); }), "argument: early_stopping: want a difference of 0 or more, got -1");
+  EXPECT_EQ(errorOf([] { early_stopping(0); }),
+            "argument: early_stopping: expected a patience of 1 epoch or more, got 0");
+  EXPECT_EQ(errorOf([] { early_stopping(1, -1); }),
+            "argument: early_stopping: expected a difference of 0 or more, got -1");
 }
 
 // How long it has waited is part of a checkpoint.
@@ -348,10 +350,10 @@ TEST(Fit, checkpointsOfACallback) {
   Session resumed(modulePath(), cpu());
   resumed.load(other);
   EXPECT_EQ(resumed.progress().row, 10);
-  EXPECT_EQ(errorOf([&] { checkpoint(0, folder); }), "argument: checkpoint: want one every 1 epoch or more, got 0");
+  EXPECT_EQ(errorOf([&] { checkpoint(0, folder); }), "argument: checkpoint: expected one every 1 epoch or more, got 0");
   EXPECT_EQ(
       errorOf([&] { checkpoint(1, folder, 1); }),
-      "argument: checkpoint: want to keep 2 or more, so that the one before is there while one is written, got 1");
+      "argument: checkpoint: expected to keep 2 or more, so that the one before is there while one is written, got 1");
   writeFile(scratchPath("a_file"), {1});
   Session third(modulePath(), cpu());
   EXPECT_TRUE(errorOf([&] {
@@ -420,7 +422,7 @@ TEST(Fit, linesOfALog) {
       << lines;
   EXPECT_NE(lines.find("\nepoch 1/2  step 2  rate 0.001  loss "), std::string::npos) << lines;
   EXPECT_NE(lines.find("  validation loss "), std::string::npos) << lines;
-  EXPECT_TRUE(lines.ends_with("\nstopped: the test wants it\n")) << lines;
+  EXPECT_TRUE(lines.ends_with("\nstopped: the test needs it\n")) << lines;
 }
 
 #ifndef VX_TEST_SANITIZED
@@ -496,7 +498,7 @@ TEST(Fit, callbacksThatAreNone) {
   const Data data(10);
   Session session(modulePath(), cpu());
   EXPECT_EQ(errorOf([&] { session.fit(data.set, {.callbacks = {nullptr}}); }),
-            "argument: fit: want a callback, got a null pointer");
-  EXPECT_EQ(errorOf([] { on_step(nullptr); }), "argument: on_step: want a function, got none");
-  EXPECT_EQ(errorOf([] { on_epoch(nullptr); }), "argument: on_epoch: want a function, got none");
+            "argument: fit: expected a callback, got a null pointer");
+  EXPECT_EQ(errorOf([] { on_step(nullptr); }), "argument: on_step: expected a function, got none");
+  EXPECT_EQ(errorOf([] { on_epoch(nullptr); }), "argument: on_epoch: expected a function, got none");
 }

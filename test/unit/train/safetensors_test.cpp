@@ -89,31 +89,30 @@ TEST(SafeTensors, asOthersWriteIt) {
 
 TEST(SafeTensors, badFiles) {
   EXPECT_EQ(errorOf({}), "truncated: a safetensors file has 8 bytes or more, got 0");
-  EXPECT_EQ(
-      errorOf({'P', 'K', 3, 4, 5, 6, 7, 8}),
-      "not a safetensors file: its first 8 bytes want a header of 578437695752325968 bytes, allowed are 100000000");
-  EXPECT_EQ(errorOf({9, 0, 0, 0, 0, 0, 0, 0, '{'}), "truncated: the header wants 9 bytes, got 1");
-  EXPECT_EQ(headerError("[]"), "the header wants '{' at character 0, got '[]'");
-  EXPECT_EQ(headerError(""), "the header wants '{' at character 0, got ''");
-  EXPECT_EQ(headerError("{} x"), "the header wants nothing more at character 3, got 'x'");
+  EXPECT_EQ(errorOf({'P', 'K', 3, 4, 5, 6, 7, 8}), "not a safetensors file: its first 8 bytes say that the header has "
+                                                   "578437695752325968 bytes, allowed are 100000000");
+  EXPECT_EQ(errorOf({9, 0, 0, 0, 0, 0, 0, 0, '{'}), "truncated: the header needs 9 bytes, got 1");
+  EXPECT_EQ(headerError("[]"), "header: expected '{' at character 0, got '[]'");
+  EXPECT_EQ(headerError(""), "header: expected '{' at character 0, got ''");
+  EXPECT_EQ(headerError("{} x"), "header: expected nothing more at character 3, got 'x'");
   EXPECT_EQ(headerError(std::string("{}\0", 3)),
-            "the header wants nothing more at character 2, got '" + std::string(1, '\0') + "'");
-  EXPECT_EQ(headerError("{a"), "the header wants a string at character 1, got 'a'");
+            "header: expected nothing more at character 2, got '" + std::string(1, '\0') + "'");
+  EXPECT_EQ(headerError("{a"), "header: expected a string at character 1, got 'a'");
   EXPECT_EQ(headerError("{\"a"), "the header has a string without end at character 2");
-  EXPECT_EQ(headerError("{\"a\"}"), "the header wants ':' at character 4, got '}'");
-  EXPECT_EQ(headerError("{\"a\":7}"), "the header wants '{' at character 5, got '7}'");
-  EXPECT_EQ(headerError("{\"a\\x\":7}"), "the header wants an escape that JSON has at character 4, got 'x\":7}'");
-  EXPECT_EQ(headerError("{\"\\u12g4\":7}"), "the header wants four hexadecimal digits at character 6, got 'g4\":7}'");
+  EXPECT_EQ(headerError("{\"a\"}"), "header: expected ':' at character 4, got '}'");
+  EXPECT_EQ(headerError("{\"a\":7}"), "header: expected '{' at character 5, got '7}'");
+  EXPECT_EQ(headerError("{\"a\\x\":7}"), "header: expected an escape that JSON has at character 4, got 'x\":7}'");
+  EXPECT_EQ(headerError("{\"\\u12g4\":7}"), "header: expected four hexadecimal digits at character 6, got 'g4\":7}'");
   EXPECT_EQ(headerError("{\"\\ud800!\":7}"),
-            "the header wants a whole pair of surrogates before at character 8, got '!\":7}'");
+            "header: expected a whole pair of surrogates before at character 8, got '!\":7}'");
   EXPECT_EQ(headerError("{\"a\n\":7}"),
-            "the header wants no control character in a string at character 3, got '\n\":7}'");
+            "header: expected no control character in a string at character 3, got '\n\":7}'");
   EXPECT_EQ(headerError("{\"a\xc3\":7}"), "the header is no UTF-8 at character 3");
   EXPECT_EQ(headerError("{\"\xed\xa0\x80\":7}"), "the header is no UTF-8 at character 2");
-  EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":1}}"), "the header wants a string at character 21, got '1}}'");
+  EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":1}}"), "header: expected a string at character 21, got '1}}'");
   EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":\"\",\"a\":\"\"}}"), "the metadata names 'a' twice");
   EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":\"\" \"b\":\"\"}}"),
-            "the header wants ',' or '}' at character 24, got '\"b\":\"\"}}'");
+            "header: expected ',' or '}' at character 24, got '\"b\":\"\"}}'");
 }
 
 TEST(SafeTensors, badTensors) {
@@ -121,33 +120,33 @@ TEST(SafeTensors, badTensors) {
   EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 4), "no error");
   EXPECT_EQ(one(tensorText("F33", "[1]", "[0,4]"), 4), "tensor 'w' has the element type 'F33', which is not supported");
   EXPECT_EQ(one("\"dtype\":\"F32\",\"shape\":[1]", 4),
-            "tensor 'w' wants 'dtype', 'shape' and 'data_offsets', 'data_offsets' is missing");
-  EXPECT_EQ(one("\"shape\":[1]", 4), "tensor 'w' wants 'dtype', 'shape' and 'data_offsets', 'dtype' is missing");
-  EXPECT_EQ(one("\"dtype\":\"F32\"", 4), "tensor 'w' wants 'dtype', 'shape' and 'data_offsets', 'shape' is missing");
+            "tensor 'w' needs 'dtype', 'shape' and 'data_offsets', 'data_offsets' is missing");
+  EXPECT_EQ(one("\"shape\":[1]", 4), "tensor 'w' needs 'dtype', 'shape' and 'data_offsets', 'dtype' is missing");
+  EXPECT_EQ(one("\"dtype\":\"F32\"", 4), "tensor 'w' needs 'dtype', 'shape' and 'data_offsets', 'shape' is missing");
   EXPECT_EQ(one("\"more\":1"), "tensor 'w' has the unknown key 'more'");
   EXPECT_EQ(one("\"shape\":[1],\"shape\":[1]"), "tensor 'w' has 'shape' twice");
-  EXPECT_EQ(one(tensorText("F32", "[1]", "[0]"), 4), "tensor 'w' has 1 data_offsets, want 2");
+  EXPECT_EQ(one(tensorText("F32", "[1]", "[0]"), 4), "tensor 'w' has 1 data_offsets, expected 2");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[4,0]"), 4),
-            "tensor 'w': f32[1] wants 4 bytes, its data_offsets are 4 and 0");
+            "tensor 'w': f32[1] needs 4 bytes, its data_offsets are 4 and 0");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[0,3]"), 4),
-            "tensor 'w': f32[1] wants 4 bytes, its data_offsets are 0 and 3");
-  EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 3), "truncated: the tensors want 4 bytes, got 3");
-  EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 5), "too long: the tensors want 4 bytes, got 5");
+            "tensor 'w': f32[1] needs 4 bytes, its data_offsets are 0 and 3");
+  EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 3), "truncated: the tensors need 4 bytes, got 3");
+  EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 5), "too long: the tensors need 4 bytes, got 5");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[4,8]"), 8),
-            "tensor 'w' begins at byte 4, want 0, where the one before ends");
+            "tensor 'w' begins at byte 4, expected 0, where the one before ends");
   EXPECT_EQ(one(tensorText("F32", "[4611686018427387904,4]", "[0,4]"), 4),
             "tensor 'w': f32[4611686018427387904,4] is too large");
   EXPECT_EQ(one(tensorText("F32", "[-1]", "[0,4]"), 4),
-            "the header wants a whole number at character 29, got '-1],\"data_offset'");
+            "header: expected a whole number at character 29, got '-1],\"data_offset'");
   EXPECT_EQ(one(tensorText("F32", "[01]", "[0,4]"), 4),
-            "the header wants a whole number at character 29, got '01],\"data_offset'");
+            "header: expected a whole number at character 29, got '01],\"data_offset'");
   EXPECT_EQ(one(tensorText("F32", "[9223372036854775808]", "[0,4]"), 4),
-            "the header wants a number below 2^63 at character 29, got '9223372036854775'");
-  EXPECT_EQ(one(tensorText("F32", "1", "[0,4]"), 4), "the header wants '[' at character 28, got '1,\"data_offsets\"'");
+            "header: expected a number below 2^63 at character 29, got '9223372036854775'");
+  EXPECT_EQ(one(tensorText("F32", "1", "[0,4]"), 4), "header: expected '[' at character 28, got '1,\"data_offsets\"'");
   EXPECT_EQ(one(tensorText("F32", "[1 2]", "[0,4]"), 4),
-            "the header wants ',' or ']' at character 31, got '2],\"data_offsets'");
+            "header: expected ',' or ']' at character 31, got '2],\"data_offsets'");
   const std::string w = tensorText("F32", "[1]", "[0,4]");
   EXPECT_EQ(headerError("{\"w\":{" + w + "},\"w\":{" + w + "}}", 4), "the header names 'w' twice");
   EXPECT_EQ(headerError("{\"w\":{" + w + "},\"v\":{" + w + "}}", 4),
-            "tensor 'v' begins at byte 0, want 4, where the one before ends");
+            "tensor 'v' begins at byte 0, expected 4, where the one before ends");
 }

@@ -85,15 +85,16 @@ TEST(Schedule, aUsersOwn) {
 
 TEST(Schedule, errors) {
   const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(errorOf([] { constant(-1); }), "argument: schedule constant: want a rate of at least 0, got -1");
-  EXPECT_EQ(errorOf([] { Schedule(std::nan("")); }), "argument: schedule constant: want a rate of at least 0, got nan");
-  EXPECT_EQ(errorOf([&] { step(infinity, 3); }), "argument: schedule step: want a rate of at least 0, got inf");
-  EXPECT_EQ(errorOf([] { step(1, 0); }), "argument: schedule step: want a number of epochs of at least 1, got 0");
-  EXPECT_EQ(errorOf([] { step(1, 1, 0); }), "argument: schedule step: want a factor above 0, got 0");
-  EXPECT_EQ(errorOf([] { exponential(1, -2); }), "argument: schedule exponential: want a factor above 0, got -2");
-  EXPECT_EQ(errorOf([] { cosine(1, -2); }), "argument: schedule cosine: want an end of at least 0, got -2");
-  EXPECT_EQ(errorOf([] { one_cycle(1, 1); }), "argument: schedule one_cycle: want a part between 0 and 1, got 1");
-  EXPECT_EQ(errorOf([] { one_cycle(1, 0.3, 0); }), "argument: schedule one_cycle: want a divisor above 0, got 0");
+  EXPECT_EQ(errorOf([] { constant(-1); }), "argument: schedule constant: expected a rate of at least 0, got -1");
+  EXPECT_EQ(errorOf([] { Schedule(std::nan("")); }),
+            "argument: schedule constant: expected a rate of at least 0, got nan");
+  EXPECT_EQ(errorOf([&] { step(infinity, 3); }), "argument: schedule step: expected a rate of at least 0, got inf");
+  EXPECT_EQ(errorOf([] { step(1, 0); }), "argument: schedule step: expected a number of epochs of at least 1, got 0");
+  EXPECT_EQ(errorOf([] { step(1, 1, 0); }), "argument: schedule step: expected a factor above 0, got 0");
+  EXPECT_EQ(errorOf([] { exponential(1, -2); }), "argument: schedule exponential: expected a factor above 0, got -2");
+  EXPECT_EQ(errorOf([] { cosine(1, -2); }), "argument: schedule cosine: expected an end of at least 0, got -2");
+  EXPECT_EQ(errorOf([] { one_cycle(1, 1); }), "argument: schedule one_cycle: expected a part between 0 and 1, got 1");
+  EXPECT_EQ(errorOf([] { one_cycle(1, 0.3, 0); }), "argument: schedule one_cycle: expected a divisor above 0, got 0");
   EXPECT_EQ(errorOf([] { Schedule("mine", nullptr); }),
-            "argument: schedule mine: want a function of the step, got none");
+            "argument: schedule mine: expected a function of the step, got none");
 }

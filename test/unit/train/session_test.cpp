@@ -34,7 +34,7 @@ std::string moduleError(const std::function<void(ModuleBuilder &)> &change) {
 
 TEST(TrainSession, modulesThatDoNotTrain) {
   EXPECT_EQ(moduleError([](ModuleBuilder &b) { b.module.training.reset(); }),
-            "argument: the module does not train: it has no training step; want one that was compiled with --train");
+            "argument: the module does not train: it has no training step; use one that was compiled with --train");
   EXPECT_EQ(moduleError([](ModuleBuilder &b) { b.module.training->hypers.pop_back(); }),
             "argument: function 'train_step': input 'scale' is neither data nor a hyperparameter");
   EXPECT_EQ(moduleError([](ModuleBuilder &b) {
@@ -53,7 +53,7 @@ TEST(TrainSession, modulesThatDoNotTrain) {
   EXPECT_EQ(moduleError([](ModuleBuilder &b) { b.module.functions[3]->inputs[3]->name = "add"; }),
             "argument: function 'backward': input 'add' is neither one of 'train_step' nor a single bool 'keep'");
   EXPECT_EQ(moduleError([](ModuleBuilder &b) { b.module.training->backward = 2; }),
-            "argument: function 'predict' has 1 outputs, want 2, those of 'train_step'");
+            "argument: function 'predict' has 1 outputs, expected 2, those of 'train_step'");
   const std::string path = writeTrainingModule(
       "bare.vxm", [](ModuleBuilder &b) { b.module.training->evaluate = b.module.training->predict = -1; });
   Session session(path);
@@ -62,7 +62,7 @@ TEST(TrainSession, modulesThatDoNotTrain) {
   EXPECT_EQ(errorOf([&] { session.predict(dataOf(rows)); }), "argument: the module has no function to predict with");
   const Dataset data = dataOf(rows);
   EXPECT_EQ(errorOf([&] { session.fit(data, {.validation = &data}); }),
-            "argument: fit: the module has no function to evaluate with, which validation wants");
+            "argument: fit: the module has no function to evaluate with, which validation needs");
 }
 
 TEST(TrainSession, stepsByHand) {
@@ -79,9 +79,9 @@ TEST(TrainSession, stepsByHand) {
             "argument: unknown metric 'recall', the module has 'loss', 'accuracy'");
   EXPECT_EQ(session.progress().step, 1u);
   EXPECT_EQ(session.read_variable("step").data<int64_t>()[0], 1);
-  EXPECT_EQ(errorOf([&] { session.train_step({inputs, 1}, 0.1); }), "argument: train_step: want 2 inputs, got 1");
+  EXPECT_EQ(errorOf([&] { session.train_step({inputs, 1}, 0.1); }), "argument: train_step: expected 2 inputs, got 1");
   const vx::Value none[] = {inputs[0], vx::Value()};
-  EXPECT_EQ(errorOf([&] { session.train_step(none, 0.1); }), "argument: train_step: want a value, got none");
+  EXPECT_EQ(errorOf([&] { session.train_step(none, 0.1); }), "argument: train_step: expected a value, got none");
 
   // A bad label changes nothing, and the next step works.
   const vx::Value before = session.read_variable("w0");
@@ -136,16 +136,16 @@ TEST(TrainSession, halvesByHand) {
   EXPECT_NE(numbers(session.gradient("w0")), first);
   session.backward(part);
   EXPECT_EQ(numbers(session.gradient("w0")), first);
-  EXPECT_EQ(errorOf([&] { session.backward({all.data(), 1}); }), "argument: backward: want 2 inputs, got 1");
+  EXPECT_EQ(errorOf([&] { session.backward({all.data(), 1}); }), "argument: backward: expected 2 inputs, got 1");
 
-  const char *none = "argument: the module does not keep gradients: it has no 'backward' and 'update'; want one that "
+  const char *none = "argument: the module does not keep gradients: it has no 'backward' and 'update'; use one that "
                      "was compiled with --keep-gradients";
   Session whole(writeTrainingModule("whole.vxm", [](ModuleBuilder &b) { b.module.training->step = -1; }));
   EXPECT_EQ(errorOf([&] { whole.backward(all); }), none);
   EXPECT_EQ(errorOf([&] { whole.update(0.1); }), none);
   EXPECT_EQ(errorOf([&] { whole.fit(dataOf(rows), {.batch = 2, .accumulate = 2}); }), none);
   EXPECT_EQ(errorOf([&] { whole.fit(dataOf(rows), {.batch = 2, .accumulate = 0}); }),
-            "argument: fit: accumulate: want 1 batch or more for a step, got 0");
+            "argument: fit: accumulate: expected 1 batch or more for a step, got 0");
 }
 
 // What a step draws hangs on the seed and the step, and on nothing else.
@@ -212,16 +212,18 @@ TEST(TrainSession, dataThatDoesNotFit) {
   const Array label = array<int64_t>("label", {8}, rows.label), x = array<float>("x", {8, 4}, rows.x);
   EXPECT_EQ(error({x}), "data: the data has no 'label', which is i64[batch]; it has 'x'");
   const std::vector<uint8_t> bytes(32);
-  EXPECT_EQ(error({array<uint8_t>("x", {8, 4}, bytes), label}),
-            "data: x: input 'x' wants f32[batch,4], got u8[8,4] (u8 does not become f32 by itself, since only you know "
-            "by what scale; save them as f32)");
+  EXPECT_EQ(
+      error({array<uint8_t>("x", {8, 4}, bytes), label}),
+      "data: x: input 'x': expected f32[batch,4], got u8[8,4] (u8 does not become f32 by itself, since only you know "
+      "by what scale; save them as f32)");
   EXPECT_EQ(error({array<float>("x", {8, 2, 2}, rows.x), label}),
-            "data: x: input 'x' wants f32[batch,4], got f32[8,2,2]");
+            "data: x: input 'x': expected f32[batch,4], got f32[8,2,2]");
   const std::vector<float> narrow(24);
   const std::vector<float> floats(8);
-  EXPECT_EQ(error({array<float>("x", {8, 3}, narrow), array<float>("label", {8}, floats)}),
-            "data: x: input 'x' wants f32[batch,4], got f32[8,3]; label: input 'label' wants i64[batch], got f32[8] "
-            "(f32 does not become i64 by itself, since that may lose a part of each value; save them as i64)");
+  EXPECT_EQ(
+      error({array<float>("x", {8, 3}, narrow), array<float>("label", {8}, floats)}),
+      "data: x: input 'x': expected f32[batch,4], got f32[8,3]; label: input 'label': expected i64[batch], got f32[8] "
+      "(f32 does not become i64 by itself, since that may lose a part of each value; save them as i64)");
   std::vector<double> far(32);
   far[4 * 3 + 2] = 1e39;
   EXPECT_EQ(error({array<double>("x", {8, 4}, far), label}),
@@ -229,14 +231,14 @@ TEST(TrainSession, dataThatDoesNotFit) {
   std::vector<uint64_t> large(8);
   large[5] = UINT64_MAX;
   EXPECT_EQ(error({x, array<uint64_t>("label", {8}, large)}),
-            "data: label: row 5 has 18446744073709551615, want 0 to 2");
+            "data: label: row 5 has 18446744073709551615, expected 0 to 2");
   EXPECT_EQ(error({{"x", VX_F32, {0, 4}, nullptr}, {"label", VX_I64, {0}, nullptr}}), "data: x: the data has no rows");
   std::vector<int64_t> labels = rows.label;
   labels[6] = 3;
-  EXPECT_EQ(error({x, array<int64_t>("label", {8}, labels)}), "data: label: row 6 has 3, want 0 to 2");
+  EXPECT_EQ(error({x, array<int64_t>("label", {8}, labels)}), "data: label: row 6 has 3, expected 0 to 2");
   const Dataset good = dataOf(rows);
   const Dataset bad = Dataset::arrays({x, array<int64_t>("label", {8}, labels)});
-  EXPECT_EQ(errorOf([&] { session.fit(good, {.validation = &bad}); }), "data: label: row 6 has 3, want 0 to 2");
+  EXPECT_EQ(errorOf([&] { session.fit(good, {.validation = &bad}); }), "data: label: row 6 has 3, expected 0 to 2");
   EXPECT_EQ(session.progress().step, 0u);
 
   // A function's rows are looked at as they come.
@@ -245,7 +247,7 @@ TEST(TrainSession, dataThatDoesNotFit) {
                                            std::memcpy(places[0], rows.x.data() + row * 4, 16);
                                            std::memcpy(places[1], labels.data() + row, 8);
                                          });
-  EXPECT_EQ(errorOf([&] { session.fit(made, {.batch = 8}); }), "data: label: row 6 has 3, want 0 to 2");
+  EXPECT_EQ(errorOf([&] { session.fit(made, {.batch = 8}); }), "data: label: row 6 has 3, expected 0 to 2");
   EXPECT_EQ(session.progress().step, 0u);
 }
 
@@ -253,10 +255,10 @@ TEST(TrainSession, batchesThatDoNotFit) {
   const Rows rows(10);
   const Dataset data = dataOf(rows);
   Session any(modulePath(), {.device = "cpu"});
-  EXPECT_EQ(errorOf([&] { any.fit(data, {.batch = -1}); }), "argument: batch: want 0 rows or more, got -1");
+  EXPECT_EQ(errorOf([&] { any.fit(data, {.batch = -1}); }), "argument: batch: expected 0 rows or more, got -1");
   Session fixed(writeTrainingModule("fixed.vxm", {}, 4), {.device = "cpu"});
   EXPECT_EQ(errorOf([&] { fixed.fit(data, {.batch = 8}); }),
-            "argument: batch: want 4, which the module is compiled for, got 8");
+            "argument: batch: expected 4, which the module is compiled for, got 8");
   const Rows few(3);
   EXPECT_EQ(errorOf([&] { fixed.fit(dataOf(few), {}); }),
             "data: x: the data has 3 rows, less than the batch of 4 that the module is compiled for");

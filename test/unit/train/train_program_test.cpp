@@ -142,7 +142,7 @@ TEST_F(VxTrain, commandLineErrors) {
               "--schedule step: expected a whole number of epochs of 1 or more, got '1.5'");
   expectError(saved + "--schedule=exponential:1,2", 2,
               "--schedule exponential: expected exponential:FACTOR, got '1,2'");
-  expectError(saved + "--schedule=one-cycle:2", 2, "schedule one_cycle: want a part between 0 and 1, got 2");
+  expectError(saved + "--schedule=one-cycle:2", 2, "schedule one_cycle: expected a part between 0 and 1, got 2");
   expectError(saved + "--early-stop=soon", 2, "--early-stop: expected EPOCHS[,LEAST], got 'soon'");
   expectError(saved + "--early-stop=0.5", 2, "--early-stop: expected a whole number of epochs of 1 or more, got '0.5'");
   expectError(saved + "--checkpoint=run,often", 2, "--checkpoint: expected DIR[,EPOCHS], got 'run,often'");
@@ -170,7 +170,7 @@ TEST_F(VxTrain, badInput) {
   expectError("none.vxm --summary", 3, "vx_module_load: none.vxm: cannot be opened: No such file or directory");
   writeFile("not.vxm", readFile(writeTrainingModule("not.vxm", [](ModuleBuilder &b) { b.module.training.reset(); })));
   expectError("not.vxm --summary --device=cpu", 3,
-              "the module does not train: it has no training step; want one that was compiled with --train");
+              "the module does not train: it has no training step; use one that was compiled with --train");
   expectError("m.vxm --device=cpu --save s --data nowhere", 3,
               "data: expected a folder of .npy files or of images by class, or a .csv file, got 'nowhere'");
   fs::create_directory("empty");
@@ -179,19 +179,20 @@ TEST_F(VxTrain, badInput) {
   std::vector<int64_t> labels(60, 1);
   labels[41] = 10;
   writeNpy("data/label.npy", "<i8", {60}, labels.data(), 480);
-  expectError(saved, 3, "data/label.npy: row 41 has 10, want 0 to 2");
+  expectError(saved, 3, "data/label.npy: row 41 has 10, expected 0 to 2");
   std::vector<uint8_t> bytes(60 * 4);
   writeNpy("data/x.npy", "|u1", {60, 4}, bytes.data(), 240);
-  expectError(saved, 3,
-              "data/x.npy: input 'x' wants f32[batch,4], got u8[60,4] (u8 does not become f32 by itself, since only "
-              "you know by "
-              "what scale; save them as f32)");
+  expectError(
+      saved, 3,
+      "data/x.npy: input 'x': expected f32[batch,4], got u8[60,4] (u8 does not become f32 by itself, since only "
+      "you know by "
+      "what scale; save them as f32)");
   makeData("data", 60, 1);
   writeFile("bad.safetensors", {1, 2, 3});
   expectError(saved + "--resume bad.safetensors", 3,
               "bad.safetensors: truncated: a safetensors file has 8 bytes or more, got 3");
   expectError(saved + "--resume test", 3,
-              "test: no whole checkpoint in this folder, want checkpoint-000000000000.safetensors");
+              "test: no whole checkpoint in this folder, expected checkpoint-000000000000.safetensors");
   const Outcome outcome = vxTrain("m.vxm --device=rocm --no-fallback --summary");
   EXPECT_EQ(outcome.code, 4);
   EXPECT_TRUE(outcome.err.starts_with("vx-train: error: vx_instance_create: m.vxm: no device for 'rocm': rocm: "))
@@ -224,9 +225,8 @@ TEST_F(VxTrain, whatIsNotKeptIsSaid) {
 }
 
 TEST_F(VxTrain, whatHasNoModelIsNotExported) {
-  const std::string message =
-      "--export: 'm.vxm' has no ONNX model to export: want one that vx-compile --train has made "
-      "of an ONNX file, without --export=none, or such a file";
+  const std::string message = "--export: 'm.vxm' has no ONNX model to export: use one that vx-compile --train has made "
+                              "of an ONNX file, without --export=none, or such a file";
   expectError("m.vxm --device=cpu --export e.onnx", 2, message);
   expectError(usual + "--export e.onnx", 2, message); // before it is trained
   EXPECT_FALSE(fs::exists("e.onnx"));
@@ -293,7 +293,7 @@ TEST_F(VxTrain, interrupts) {
     waitpid(child, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
     const std::string error = contents("err.txt");
-    EXPECT_NE(error.find("vx-train: error: interrupted behind step "), std::string::npos) << error;
+    EXPECT_NE(error.find("vx-train: error: interrupted after step "), std::string::npos) << error;
     const std::string way = *where == 0       ? "; nothing is saved: there is no --save and no --checkpoint\n"
                             : where[2] == 'c' ? "; go on with --resume run\n"
                             : where[2] == 'e' ? "; 'e.onnx' has what was trained, but there is no --save and no "

@@ -255,8 +255,9 @@ inline Ref swapLast(const Ref &value, size_t rank, const Place &place) {
 template <bool IsTransposed, class D, Dim... S, Dim... E>
 auto product(const Tensor<D, S...> &a, const Tensor<D, E...> &b, const Place &place) {
   constexpr size_t left = sizeof...(S), right = sizeof...(E);
-  static_assert(left >= 2 && right >= 2, "vx: matmul: want tensors of 2 dimensions or more; say unsqueeze()");
-  static_assert(left == right || right == 2, "vx: matmul: want operands of the same rank, or a matrix on the right");
+  static_assert(left >= 2 && right >= 2, "vx: matmul: expected tensors of 2 dimensions or more; say unsqueeze()");
+  static_assert(left == right || right == 2,
+                "vx: matmul: expected operands of the same rank, or a matrix on the right");
   constexpr Dims<left> first{S...};
   constexpr auto second = [] {
     constexpr Dims<right> own{E...};
@@ -434,7 +435,7 @@ template <int A, int64_t Low, int64_t High, class D, Dim... S>
 auto pad(const Tensor<D, S...> &x, double value = 0, Loc where = Loc::current()) {
   constexpr size_t rank = sizeof...(S);
   static_assert(detail::isAxis(A, rank), "vx: pad: the tensor has no such dimension");
-  static_assert(Low >= 0 && High >= 0, "vx: pad: want numbers of places of 0 or more");
+  static_assert(Low >= 0 && High >= 0, "vx: pad: expected 0 or more new elements at each end");
   constexpr size_t at = detail::axis(A, rank);
   constexpr auto out = [] {
     auto made = Tensor<D, S...>::dims();
@@ -457,14 +458,14 @@ auto pad(const Tensor<D, S...> &x, double value = 0, Loc where = Loc::current())
 /// These elements, row-major.
 template <class D, Dim... S>
 Tensor<D, S...> constant(std::span<const typename D::value> elements, Loc where = Loc::current()) {
-  static_assert(((S.isNumber()) && ...), "vx: constant: the sizes are numbers: want constant<f32, 2, 3>(...)");
+  static_assert(((S.isNumber()) && ...), "vx: constant: the sizes must be numbers, as in constant<f32, 2, 3>(...)");
   const detail::Place place{"", "constant", where};
   if (!detail::current)
     detail::fail(nullptr, place, "stands outside of a function: tensors are made in Graph::function");
   constexpr int64_t count = (S.size * ... * 1);
   if (elements.size() != static_cast<size_t>(count))
     detail::fail(detail::current, place,
-                 "want " + std::to_string(count) + " elements, got " + std::to_string(elements.size()));
+                 "expected " + std::to_string(count) + " elements, got " + std::to_string(elements.size()));
   return Tensor<D, S...>(
       detail::constant(detail::current, place, D::type, {S.size...}, elements.data(), elements.size_bytes()));
 }
@@ -497,7 +498,7 @@ Tensor<i64, T> positions(const Tensor<i64, S...> &like, Loc where = Loc::current
     return rank;
   }();
   VX_BUILDER_CHECK(at < rank,
-                   message("positions: want a tensor with a dimension ", T, ", got ", Tensor<i64, S...>::dims()));
+                   message("positions: expected a tensor with a dimension ", T, ", got ", Tensor<i64, S...>::dims()));
   const detail::Place place{"", "positions", where};
   vxb_graph *graph = like.ref().graph;
   detail::Ref size = detail::Node("Shape", like.ref(), place)

@@ -252,7 +252,7 @@ public:
   /// A variable that is trained.
   template <class D, Dim... S>
   Tensor<D, S...> parameter(std::string_view name, Init init = {}, Loc where = Loc::current()) const {
-    static_assert(((S.isNumber()) && ...), "vx: the sizes of a parameter are numbers: want Tensor<f32, 10, 64>");
+    static_assert(((S.isNumber()) && ...), "vx: the sizes of a parameter must be numbers, as in Tensor<f32, 10, 64>");
     return Tensor<D, S...>(variable(D::type, name, {S.size...}, VXB_PARAMETER, init, where));
   }
   /// The same, of sizes that the program computes.
@@ -269,7 +269,7 @@ public:
   /// A variable that the program's own functions store: a cache, a counter.
   template <class D, Dim... S>
   Variable<D, S...> state(std::string_view name, Init init = {}, Loc where = Loc::current()) const {
-    static_assert(((S.isNumber()) && ...), "vx: the sizes of a state are numbers: want state<f32, 10, 64>");
+    static_assert(((S.isNumber()) && ...), "vx: the sizes of a state must be numbers, as in state<f32, 10, 64>");
     return Variable<D, S...>(Tensor<D, S...>(variable(D::type, name, {S.size...}, VXB_STATE, init, where)));
   }
 
@@ -397,7 +397,7 @@ public:
     constexpr bool takesTensors = []<size_t... I>(std::index_sequence<I...>) {
       return (detail::IsTensor<std::tuple_element_t<I, Inputs>>::value && ...);
     }(std::make_index_sequence<std::tuple_size_v<Inputs>>());
-    static_assert(takesTensors, "vx: function: the arguments are tensors: want [&](Tensor<f32, \"batch\", 64> x)");
+    static_assert(takesTensors, "vx: function: the arguments must be tensors, as in [&](Tensor<f32, \"batch\", 64> x)");
     if constexpr (takesTensors)
       buildOf<Inputs>(name, inputs, outputs, body, {"", "function", where});
   }

@@ -181,18 +181,18 @@ struct ConvOptions {
 /// A convolution over N dimensions: x [batch, In, ...], weight [Out, In / groups, Kernel...].
 template <size_t N, int In, int Out, Window Kernel, ConvOptions O = ConvOptions{}>
 struct Conv : detail::Filter<N, Out, In / std::max(O.groups, 1), Out, Kernel> {
-  static_assert(N >= 1 && N <= 3, "vx: Conv: want 1 to 3 dimensions");
+  static_assert(N >= 1 && N <= 3, "vx: Conv: expected 1 to 3 dimensions");
   static_assert(O.groups >= 1 && In % O.groups == 0 && Out % O.groups == 0,
                 "vx: Conv: the groups must divide the channels of input and output");
   static_assert(Kernel.fits(N) && O.stride.fits(N) && O.padding.fits(N) && O.dilation.fits(N),
-                "vx: Conv: want one number for all dimensions of a window, or one for each");
+                "vx: Conv: expected one number for all dimensions of a window, or one for each");
 
   explicit Conv(Scope scope, Init init = {.isGiven = false}, Loc where = Loc::current())
       : detail::Filter<N, Out, In / std::max(O.groups, 1), Out, Kernel>(scope, O.bias, init, where) {}
 
   template <Dim... S>
   auto operator()(const Tensor<f32, S...> &x, Loc where = Loc::current()) const {
-    static_assert(sizeof...(S) == N + 2, "vx: Conv: want a batch, channels, and N dimensions");
+    static_assert(sizeof...(S) == N + 2, "vx: Conv: expected a batch, channels, and N dimensions");
     constexpr auto have = Tensor<f32, S...>::dims();
     VX_BUILDER_CHECK(!clash(have[1], Dim(In)), message("Conv<", static_cast<int64_t>(N), ", ", In, ", ", Out, ", ",
                                                        Kernel, ">: the input's channels are ", have[1]));
@@ -222,19 +222,19 @@ struct ConvTransposeOptions {
 /// A convolution backwards, with weight [In, Out / groups, Kernel...].
 template <size_t N, int In, int Out, Window Kernel, ConvTransposeOptions O = ConvTransposeOptions{}>
 struct ConvTranspose : detail::Filter<N, In, Out / std::max(O.groups, 1), Out, Kernel> {
-  static_assert(N >= 1 && N <= 3, "vx: ConvTranspose: want 1 to 3 dimensions");
+  static_assert(N >= 1 && N <= 3, "vx: ConvTranspose: expected 1 to 3 dimensions");
   static_assert(O.groups >= 1 && In % O.groups == 0 && Out % O.groups == 0,
                 "vx: ConvTranspose: the groups must divide the channels of input and output");
   static_assert(Kernel.fits(N) && O.stride.fits(N) && O.padding.fits(N) && O.output_padding.fits(N) &&
                     O.dilation.fits(N),
-                "vx: ConvTranspose: want one number for all dimensions of a window, or one for each");
+                "vx: ConvTranspose: expected one number for all dimensions of a window, or one for each");
 
   explicit ConvTranspose(Scope scope, Init init = {.isGiven = false}, Loc where = Loc::current())
       : detail::Filter<N, In, Out / std::max(O.groups, 1), Out, Kernel>(scope, O.bias, init, where) {}
 
   template <Dim... S>
   auto operator()(const Tensor<f32, S...> &x, Loc where = Loc::current()) const {
-    static_assert(sizeof...(S) == N + 2, "vx: ConvTranspose: want a batch, channels, and N dimensions");
+    static_assert(sizeof...(S) == N + 2, "vx: ConvTranspose: expected a batch, channels, and N dimensions");
     constexpr auto have = Tensor<f32, S...>::dims();
     VX_BUILDER_CHECK(!clash(have[1], Dim(In)), message("ConvTranspose<", static_cast<int64_t>(N), ", ", In, ", ", Out,
                                                        ", ", Kernel, ">: the input's channels are ", have[1]));
@@ -345,7 +345,7 @@ struct BatchNorm {
 
   template <Dim... S>
   Tensor<f32, S...> operator()(const Tensor<f32, S...> &x, Loc where = Loc::current()) const {
-    static_assert(sizeof...(S) >= 2, "vx: BatchNorm: want a batch and channels");
+    static_assert(sizeof...(S) >= 2, "vx: BatchNorm: expected a batch and channels");
     constexpr auto have = Tensor<f32, S...>::dims();
     VX_BUILDER_CHECK(!clash(have[1], Dim(Channels)),
                      message("BatchNorm<", Channels, ">: the input's channels are ", have[1]));
@@ -378,7 +378,7 @@ struct GroupNorm {
   template <Dim... S>
   Tensor<f32, S...> operator()(const Tensor<f32, S...> &x, Loc where = Loc::current()) const {
     constexpr size_t rank = sizeof...(S);
-    static_assert(rank >= 3, "vx: GroupNorm: want a batch, channels, and one dimension or more");
+    static_assert(rank >= 3, "vx: GroupNorm: expected a batch, channels, and one dimension or more");
     constexpr auto have = Tensor<f32, S...>::dims();
     VX_BUILDER_CHECK(!clash(have[1], Dim(Channels)),
                      message("GroupNorm<", Groups, ", ", Channels, ">: the input's channels are ", have[1]));
@@ -530,7 +530,7 @@ private:
 
   /// Rotary positions, of the two halves of a head: (a cos - b sin, b cos + a sin) by position / theta^(2 i / depth).
   detail::Ref rotate(const detail::Ref &heads, const detail::Ref &places, const detail::Place &place) const {
-    static_assert(depth % 2 == 0, "vx: MultiHeadAttention: rotary positions want heads of an even depth");
+    static_assert(depth % 2 == 0, "vx: MultiHeadAttention: rotary positions need heads of an even depth");
     vxb_graph *graph = scope.graph();
     std::vector<float> speeds;
     for (int i = 0; i < depth / 2; ++i)
@@ -678,9 +678,9 @@ struct PoolOptions {
 namespace detail {
 template <size_t N, Window Kernel, PoolOptions O, Dim... S>
 auto pool(const char *op, const Tensor<f32, S...> &x, const Place &place) {
-  static_assert(sizeof...(S) == N + 2, "vx: pool: want a batch, channels, and N dimensions");
+  static_assert(sizeof...(S) == N + 2, "vx: pool: expected a batch, channels, and N dimensions");
   static_assert(Kernel.fits(N) && O.stride.fits(N) && O.padding.fits(N),
-                "vx: pool: want one number for all dimensions of a window, or one for each");
+                "vx: pool: expected one number for all dimensions of a window, or one for each");
   static constexpr Window stride = O.stride[0] > 0 ? O.stride : Kernel;
   constexpr auto out = [] {
     auto made = Tensor<f32, S...>::dims();

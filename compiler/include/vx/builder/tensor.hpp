@@ -133,7 +133,8 @@ public:
           return false;
       return true;
     }();
-    VX_BUILDER_CHECK(isKnown, message("want ", want, ", got ", have, "; .as<...>() checks it when the graph is built"));
+    VX_BUILDER_CHECK(isKnown,
+                     message("expected ", want, ", got ", have, "; .as<...>() checks it when the graph is built"));
   }
 
   const detail::Ref &ref() const { return value; }
@@ -142,7 +143,7 @@ public:
   /// The same tensor of these sizes. A size that is not known is checked when the graph is built, or by the call.
   template <Dim... E>
   Tensor<D, E...> as(Loc where = Loc::current()) const {
-    VX_BUILDER_CHECK(sizeof...(E) == rank, message("as: want ", static_cast<int64_t>(rank), " dimensions, got ",
+    VX_BUILDER_CHECK(sizeof...(E) == rank, message("as: expected ", static_cast<int64_t>(rank), " dimensions, got ",
                                                    static_cast<int64_t>(sizeof...(E))));
     return Tensor<D, E...>(detail::as(value, {detail::toText(E)...}, {"", "as", where}));
   }
@@ -160,7 +161,7 @@ public:
   /// Dimension i of the result is dimension P[i].
   template <int... P>
   auto transpose(Loc where = Loc::current()) const {
-    static_assert(sizeof...(P) == rank, "vx: transpose: want a place for each dimension");
+    static_assert(sizeof...(P) == rank, "vx: transpose: expected a position for each dimension");
     static_assert((detail::isAxis(P, rank) && ...), "vx: transpose: the tensor has no such dimension");
     constexpr auto out = [] {
       constexpr std::array<int, sizeof...(P)> order{P...};
@@ -196,7 +197,7 @@ public:
     static_assert(detail::isAxis(A, rank), "vx: squeeze: the tensor has no such dimension");
     constexpr Dim gone = dims()[detail::axis(A, rank)];
     VX_BUILDER_CHECK(!clash(gone, Dim(1)),
-                     message("squeeze: dimension ", static_cast<int64_t>(A), " is ", gone, ", want 1"));
+                     message("squeeze: dimension ", static_cast<int64_t>(A), " is ", gone, ", expected 1"));
     constexpr auto out = detail::withoutAxes<S...>(std::make_index_sequence<1>(), {A});
     const detail::Place place{"", "squeeze", where};
     return TensorOf<D, out>(detail::Node("Squeeze", value, place)
@@ -206,7 +207,7 @@ public:
   /// Repeated to these sizes: of each dimension it has the size or 1, and the last ones are its own.
   template <Dim... E>
   Tensor<D, E...> broadcast(Loc where = Loc::current()) const {
-    static_assert(sizeof...(E) >= rank, "vx: broadcast: want as many dimensions as the tensor has, or more");
+    static_assert(sizeof...(E) >= rank, "vx: broadcast: expected as many dimensions as the tensor has, or more");
     constexpr std::array<Dim, sizeof...(E)> want{E...};
     constexpr size_t bad = [&] {
       for (size_t i = 0; i < rank && sizeof...(E) >= rank; ++i)
@@ -214,7 +215,7 @@ public:
           return i;
       return rank;
     }();
-    VX_BUILDER_CHECK(bad == rank, message("broadcast: want ", want, ", got ", dims()));
+    VX_BUILDER_CHECK(bad == rank, message("broadcast: expected ", want, ", got ", dims()));
     const detail::Place place{"", "broadcast", where};
     const vxb_place raw = place.raw();
     const vxb_dim sizes[] = {detail::toRaw(E)..., {-1, nullptr}};
@@ -233,11 +234,12 @@ public:
   template <int A, int64_t Start, int64_t End, int64_t Step = 1>
   auto slice(Loc where = Loc::current()) const {
     static_assert(detail::isAxis(A, rank), "vx: slice: the tensor has no such dimension");
-    static_assert(Start >= 0 && End >= Start && Step >= 1, "vx: slice: want 0 <= start <= end and a step of 1 or more");
+    static_assert(Start >= 0 && End >= Start && Step >= 1,
+                  "vx: slice: expected 0 <= start <= end and a step of 1 or more");
     constexpr size_t at = detail::axis(A, rank);
     VX_BUILDER_CHECK(
         !dims()[at].isNumber() || End <= dims()[at].size,
-        message("slice: dimension ", static_cast<int64_t>(A), " is ", dims()[at], ", want places up to ", End));
+        message("slice: dimension ", static_cast<int64_t>(A), " is ", dims()[at], ", expected positions up to ", End));
     constexpr auto out = [] {
       auto made = dims();
       made[at] = made[at].isNumber() ? Dim((End - Start + Step - 1) / Step) : any;

@@ -193,7 +193,7 @@ void train(Graph &graph, const std::string &name, std::initializer_list<const ch
            F body, Loc where = Loc::current()) {
   const detail::Place place{"", "train", where};
   if (name != "train_step")
-    detail::fail(graph.get(), place, "want the name 'train_step', got '" + name + "'");
+    detail::fail(graph.get(), place, "expected the name 'train_step', got '" + name + "'");
   graph.build("evaluate", inputs, {}, body, where);
   const Optimizer &optimizer = options.optimizer;
   std::string text = optimizer.text;

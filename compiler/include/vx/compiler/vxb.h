@@ -3,7 +3,7 @@
 // LLVM type appears here.
 //
 // Every function that returns vxc_result gives VXC_DONE, or VXC_UNSUPPORTED after a fault. vxb_graph_message returns
-// the fault: "model.cpp:14: h/0/attn (MultiHeadAttention): wants ..., got ...". The first fault of a graph stays, and
+// the fault: "model.cpp:14: h/0/attn (MultiHeadAttention): needs ..., got ...". The first fault of a graph stays, and
 // every later call fails as well. A NULL pointer that must not be NULL is VXC_USAGE. Memory that pointers point at is
 // borrowed until the function returns. A graph belongs to one thread at a time; graphs are independent of each other.
 #ifndef VX_COMPILER_VXB_H

@@ -42,7 +42,7 @@ Array array(std::string name, std::vector<int64_t> dims, std::span<const T> elem
   for (int64_t dim : dims)
     count *= static_cast<uint64_t>(dim);
   if (count != elements.size())
-    throw Error(Error::Kind::argument, "array '" + name + "': the dims want " + std::to_string(count) +
+    throw Error(Error::Kind::argument, "array '" + name + "': the dims need " + std::to_string(count) +
                                            " elements, got " + std::to_string(elements.size()));
   return {std::move(name), elementTypeOf<T>(), std::move(dims), elements.data()};
 }

@@ -141,7 +141,7 @@ Status ElfImage::readDynamic(Tables &tables) {
     case DT_NULL:
       return relaEntry == sizeof(Elf64_Rela) && symbolEntry == sizeof(Elf64_Sym)
                  ? okStatus()
-                 : failure(VX_INVALID_MODULE, "code image: table entries have {} and {} bytes, wanted are {} and {}",
+                 : failure(VX_INVALID_MODULE, "code image: table entries have {} and {} bytes, expected {} and {}",
                            relaEntry, symbolEntry, sizeof(Elf64_Rela), sizeof(Elf64_Sym));
     case DT_NEEDED:
       return failure(VX_INVALID_MODULE, "code image needs another library, allowed is none");
@@ -271,7 +271,7 @@ Status ElfImage::relocate(const Tables &tables) {
     return failure(VX_INVALID_MODULE, "code image has relocations of table {}, allowed is {}", tables.otherRelocations,
                    DT_RELA);
   if (tables.relaSize % sizeof(Elf64_Rela) != 0)
-    return failure(VX_INVALID_MODULE, "code image: relocations have {} bytes, wanted is a multiple of {}",
+    return failure(VX_INVALID_MODULE, "code image: relocations have {} bytes, expected a multiple of {}",
                    tables.relaSize, sizeof(Elf64_Rela));
   for (uint64_t offset = 0; offset < tables.relaSize; offset += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;

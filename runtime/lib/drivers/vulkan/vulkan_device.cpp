@@ -384,7 +384,7 @@ Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
   uint64_t address = 0;
   if (types.empty()) {
     status =
-        failure(VX_UNSUPPORTED, "device '{}' has no memory of the kind wanted for {} bytes", physical.info.name, size);
+        failure(VX_UNSUPPORTED, "device '{}' has no memory of the kind needed for {} bytes", physical.info.name, size);
   } else if (result == api::ErrorOutOfDeviceMemory || result == api::ErrorOutOfHostMemory) {
     status = failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but device '{}' has {}", size, physical.info.name,
                      describeHeap(physical.memory.memoryTypes[types.front()].heapIndex));

@@ -115,7 +115,7 @@ Refusal Library::createInstance(bool validation) {
   uint32_t loaderVersion = 0;
   if (globalFunctions.EnumerateInstanceVersion(&loaderVersion) != api::Success ||
       loaderVersion < api::makeVersion(1, 2))
-    return {RefusalCode::NoLibrary, fmt::format("the Vulkan loader is of version {}.{}, want 1.2",
+    return {RefusalCode::NoLibrary, fmt::format("the Vulkan loader is of version {}.{}, expected 1.2",
                                                 api::versionMajor(loaderVersion), api::versionMinor(loaderVersion))};
   version = std::min(loaderVersion, api::makeVersion(1, 3));
 

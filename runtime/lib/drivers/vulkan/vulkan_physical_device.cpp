@@ -160,7 +160,7 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   const uint32_t version = std::min(deviceVersion, library.apiVersion());
   if (version < api::makeVersion(1, 2)) {
     device.refusal =
-        fmt::format("it has Vulkan {}.{}, want 1.2", api::versionMajor(version), api::versionMinor(version));
+        fmt::format("it has Vulkan {}.{}, expected 1.2", api::versionMajor(version), api::versionMinor(version));
     return device;
   }
   const bool version13 = version >= api::makeVersion(1, 3);

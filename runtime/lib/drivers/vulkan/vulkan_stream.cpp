@@ -544,7 +544,7 @@ Status VulkanStream::writeParameters(const VulkanCommandList &list, const Vulkan
     const CommandArguments &argument = arguments[i];
     constexpr uint64_t gridLimit = uint64_t(VX_GRID_X) * VX_GRID_X;
     if (argument.workgroups > gridLimit)
-      return failure(VX_UNSUPPORTED, "kernel '{}' wants {} workgroups, but a dispatch has at most {}",
+      return failure(VX_UNSUPPORTED, "kernel '{}' needs {} workgroups, but a dispatch has at most {}",
                      list.executable->kernels[command.kernel].name, argument.workgroups, gridLimit);
 
     // Places in an array are counted in 32 bits by drivers, whatever the shader says: beyond is the array's begin.

@@ -267,7 +267,7 @@ Status GpuStream::writeParameters(GpuCommandList &list, std::span<const CommandA
       continue;
     const CommandArguments &argument = arguments[i];
     if (argument.workgroups >= static_cast<uint64_t>(VX_MAX_WORKGROUPS))
-      return failure(VX_UNSUPPORTED, "kernel '{}' wants {} workgroups, but a dispatch has less than {}",
+      return failure(VX_UNSUPPORTED, "kernel '{}' needs {} workgroups, but a dispatch has less than {}",
                      list.executable->kernels[command.kernel].name, argument.workgroups, VX_MAX_WORKGROUPS);
     writeParameterBlock(list.parameters.data() + list.places[i] / sizeof(uint64_t), fault->address(), command,
                         argument);

@@ -50,7 +50,7 @@ private:
       return {RefusalCode::NoLibrary, failed(getVersion.name, result)};
     if (libraryVersion < Vendor::minVersion)
       return {RefusalCode::NoLibrary,
-              fmt::format("{} is of version {}, want {}", Vendor::text, Vendor::versionText(libraryVersion),
+              fmt::format("{} is of version {}, expected {}", Vendor::text, Vendor::versionText(libraryVersion),
                           Vendor::versionText(Vendor::minVersion))};
     if (const char *missing = table.load(library.handle))
       return {RefusalCode::NoLibrary, fmt::format("'{}' has no function '{}'", library.name, missing)};

@@ -186,7 +186,7 @@ std::string formatPercent(Run &run, std::string_view format, const Value &argume
     if (at < format.size() && format[at] == '(') {
       const size_t end = format.find(')', at);
       if (end == format.npos || !arguments.isDict())
-        run.fail("a format '%(name)' wants a dict");
+        run.fail("a format '%(name)' needs a dict");
       const Value *found = arguments.dict->find(format.substr(at + 1, end - at - 1));
       if (!found)
         run.fail("the format has no value for '" + std::string(format.substr(at + 1, end - at - 1)) + "'");
@@ -228,7 +228,7 @@ std::string formatPercent(Run &run, std::string_view format, const Value &argume
       const bool isWhole = std::string_view("dxXo").find(kind) != std::string_view::npos;
       if (isWhole && value.kind == Kind::real) {
         if (kind != 'd' || !(std::fabs(value.real) < 9e18))
-          run.fail(std::string("the format '%") + kind + "' wants a whole number");
+          run.fail(std::string("the format '%") + kind + "' needs a whole number");
         number = Value::of(static_cast<int64_t>(value.real));
       }
       if (isWhole && all.precision >= 0)

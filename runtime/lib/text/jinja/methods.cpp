@@ -412,7 +412,7 @@ Value sliceOf(Run &run, const Value &value, const Value &begin, const Value &end
     if (number.isNone())
       return otherwise;
     if (!number.isInteger())
-      run.fail(std::string("a slice wants whole numbers, got '") + typeName(number) + "'");
+      run.fail(std::string("a slice needs whole numbers, got '") + typeName(number) + "'");
     return number.kind == Kind::boolean ? int64_t(number.boolean) : number.integer;
   };
   const int64_t count = lengthOf(run, value), by = bound(step, 1);

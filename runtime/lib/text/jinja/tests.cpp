@@ -12,7 +12,7 @@ namespace {
 
 Value argumentOf(Run &run, const Arguments &arguments) {
   if (arguments.positional.size() != 1 || !arguments.named.empty())
-    run.fail("the test wants one argument, got " +
+    run.fail("the test needs one argument, got " +
              std::to_string(arguments.positional.size() + arguments.named.size()));
   return arguments.positional[0];
 }

@@ -307,7 +307,7 @@ bool contains(Run &run, const Value &container, const Value &item) {
   switch (container.kind) {
   case Kind::string:
     if (!item.isString())
-      run.fail(std::string("'in <string>' wants a string on its left, got '") + typeName(item) + "'");
+      run.fail(std::string("'in <string>' needs a string on its left, got '") + typeName(item) + "'");
     run.step(container.string->size() / 16 * (1 + item.string->size() / 16));
     return container.string->find(*item.string) != std::string::npos;
   case Kind::dict:

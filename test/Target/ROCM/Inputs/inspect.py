@@ -58,7 +58,7 @@ def main(readobj, paths):
 
             def want(what, got, wanted):
                 if str(got) != str(wanted):
-                    problems.append(f"{what}: want {wanted}, got {got}")
+                    problems.append(f"{what}: expected {wanted}, got {got}")
 
             want("code object version 5 (ABI version)", re.search(r"ABIVersion: (\d+)", text).group(1), 3)
             want("wavefront size", field("wavefront_size"), WAVEFRONT.get(chip, 32))
@@ -67,7 +67,7 @@ def main(readobj, paths):
             want("most threads", field("max_flat_workgroup_size"), threads.group(1) if threads else "the workgroup's")
             want("descriptor", len(re.findall(r"Name: " + re.escape(kernel) + r"\.kd", text)) > 0, True)
             if int(field("group_segment_fixed_size")) > 65536:
-                problems.append(f"workgroup memory: want at most 65536 bytes, got {field('group_segment_fixed_size')}")
+                problems.append(f"workgroup memory: expected at most 65536 bytes, got {field('group_segment_fixed_size')}")
             if kernel not in ALLOWED:
                 want("scratch bytes", field("private_segment_fixed_size"), 0)
                 want("spilled vector registers", field("vgpr_spill_count"), 0)

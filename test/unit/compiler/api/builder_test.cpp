@@ -83,17 +83,17 @@ TEST(Builder, faultsOfGraphs) {
               const Linear<any, any> layer(g.root() / "enc" / "fc", 4, 6);
               g.function("f", {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return layer(x); });
             }),
-            "enc/fc (Linear): wants dimension 1 to be 4, got 'f32[n,5]'");
+            "enc/fc (Linear): needs dimension 1 to be 4, got 'f32[n,5]'");
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               g.function("f", {"x"}, {"y"}, [](Tensor<f32, any, 5> x) { return x.as<"n", any>().as<any, 4>(); });
             }),
-            "as: wants dimension 1 to be 4, got 'f32[n,5]'");
+            "as: needs dimension 1 to be 4, got 'f32[n,5]'");
   EXPECT_EQ(graphFaultOf(
                 [](Graph &g) { g.function("f", {"x"}, {"y"}, [](Tensor<f32, 3, 4> x) { return x.reshape<10>(); }); }),
             "reshape: expects a shape that holds the input's 12 elements, got one of 10");
   EXPECT_EQ(graphFaultOf(
                 [](Graph &g) { g.function("f", {"x"}, {"y"}, [](Tensor<f32, "n"> x) { return x.reshape<"m">(); }); }),
-            "reshape: wants size 'm', but no input of function 'f' has a dimension of this name");
+            "reshape: needs size 'm', but no input of function 'f' has a dimension of this name");
   // Values of other functions, graphs and bodies.
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               Tensor<f32, "n"> kept;
@@ -127,14 +127,15 @@ TEST(Builder, faultsOfGraphs) {
                 return loop(Tensor<i64>(3), x, [](Scalar<i64>, Tensor<f32, any> s) { return concat<0>(s, s); });
               });
             }),
-            "loop: carried value 0 keeps its type: want 'f32[x_0]', got 'f32[x_0 * 2]'");
+            "loop: carried value 0 keeps its type: expected 'f32[x_0]', got 'f32[x_0 * 2]'");
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               const auto kept = g.root().state<f32, 4>("kept");
               g.function("f", {"x"}, {"y"}, [&](Tensor<f32, 4> x) {
                 return loop(Tensor<i64>(3), x, [&](Scalar<i64>, Tensor<f32, 4> s) { return kept.store(s), s; });
               });
             }),
-            "store: stores a variable in the body of a loop or branch: give the value back, and store it behind");
+            "store: stores a variable in the body of a loop or branch: return the value, and store it after the loop "
+            "or branch");
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               g.function("f", {"x"}, {"y"}, [](Tensor<f32, 4> x) { return gradient(x.sum(), x.stop_gradient()); });
             }),
@@ -142,7 +143,7 @@ TEST(Builder, faultsOfGraphs) {
             "'stop_gradient_output'");
   // Names.
   EXPECT_EQ(graphFaultOf([](Graph &g) { const Linear<2, 3> first(g.root() / "a"), second(g.root() / "a"); }),
-            "a (variable): variable 'a.weight' is made twice: each layer wants a scope of its own");
+            "a (variable): variable 'a.weight' is made twice: each layer needs a scope of its own");
   EXPECT_EQ(graphFaultOf([](Graph &g) { g.function("f", {"x", "y"}, {"z"}, [](Tensor<f32, 4> x) { return x; }); }),
             "function: function 'f' takes 1 tensors, got 2 names of inputs");
   EXPECT_EQ(graphFaultOf([](Graph &g) { g.function("f", {"x"}, {"y", "z"}, [](Tensor<f32, 4> x) { return x; }); }),
@@ -153,14 +154,14 @@ TEST(Builder, faultsOfGraphs) {
             }),
             "function: a function or variable 'f' is there already");
   EXPECT_EQ(graphFaultOf([](Graph &g) { train(g, "fit", {"x"}, {}, [](Tensor<f32, 4> x) { return Loss(x.sum()); }); }),
-            "train: want the name 'train_step', got 'fit'");
+            "train: expected the name 'train_step', got 'fit'");
   EXPECT_EQ(faultOf([] { (void)zeros<f32, 3>(); }),
             "broadcast: stands outside of a function: tensors are made in Graph::function");
   EXPECT_EQ(faultOf([] {
               Graph g("symbols");
               g.symbol("n", 4, 2);
             }),
-            "symbol 'n': wants 0 <= least <= greatest and a multiple of 1 or more, got 4, 2 and 1");
+            "symbol 'n': needs 0 <= least <= greatest and a multiple of 1 or more, got 4, 2 and 1");
 }
 
 TEST(Builder, theFirstFaultStays) {
@@ -403,7 +404,7 @@ TEST(Builder, compileOptionsAreChecked) {
   Graph empty("empty");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(empty); }), "the graph has no function");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.opset = 19}); }),
-            "export: want version 20 to 28 of ONNX's ops, got 19");
+            "export: expected version 20 to 28 of ONNX's ops, got 19");
 }
 
 // An export that fails leaves what was there, and nothing else.

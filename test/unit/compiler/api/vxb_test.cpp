@@ -122,7 +122,7 @@ TEST(Vxb, faults) {
          const vxb_type small = {VXB_F32, 2, two};
          return begin(g), vxb_constant(g, &small, "abc", 3, &place, &value);
        }},
-      {"model.cpp:7: fc (Linear): a constant wants sizes that are numbers, got n as dimension 0",
+      {"model.cpp:7: fc (Linear): a constant needs sizes that are numbers, got n as dimension 0",
        [&](vxb_graph *g) { return begin(g), vxb_constant(g, &type, "abc", 3, &place, &value); }},
       {"model.cpp:7: fc (Linear): stores what is no variable",
        [&](vxb_graph *g) { return begin(g), vxb_store(g, value, value, &place); }},

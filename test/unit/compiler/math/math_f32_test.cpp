@@ -90,7 +90,7 @@ TEST_P(MathF32, staysWithinItsBound) {
   RecordProperty("worst_ulp", std::to_string(worst));
   std::printf("%s: %.3f ulp at %a\n", GetParam().function, worst, double(worstAt));
   EXPECT_LE(worst, GetParam().bound) << GetParam().function << "(" << std::hexfloat << worstAt << ") = " << worstGot
-                                     << ", want " << GetParam().reference(worstAt);
+                                     << ", expected " << GetParam().reference(worstAt);
 }
 
 // The same bits on every variant, in vectors and in scalars.
@@ -148,7 +148,7 @@ TEST(MathF32Pow, staysWithinItsBound) {
     }
   }
   std::printf("powf: %.3f ulp\n", worst);
-  EXPECT_LE(worst, 1.5) << std::hexfloat << x[at] << "^" << y[at] << " = " << results[at] << ", want "
+  EXPECT_LE(worst, 1.5) << std::hexfloat << x[at] << "^" << y[at] << " = " << results[at] << ", expected "
                         << std::pow(double(x[at]), double(y[at]));
 }
 

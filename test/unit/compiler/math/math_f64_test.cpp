@@ -67,7 +67,8 @@ TEST_P(MathF64, staysWithinItsBound) {
   }
   std::printf("%s: %.3f ulp\n", GetParam().function, worst);
   EXPECT_LE(worst, GetParam().bound) << GetParam().function << "(" << std::hexfloat << inputs[at]
-                                     << ") = " << results[at] << ", want " << double(GetParam().reference(inputs[at]));
+                                     << ") = " << results[at] << ", expected "
+                                     << double(GetParam().reference(inputs[at]));
 }
 
 TEST(MathF64Pow, staysWithinItsBound) {

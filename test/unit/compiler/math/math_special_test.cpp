@@ -37,16 +37,16 @@ const std::vector<T> specials = {T(0),
 template <typename T>
 void expectLike(T got, T want, const std::string &what) {
   if (std::isnan(want)) {
-    EXPECT_TRUE(std::isnan(got)) << what << " = " << got << ", want NaN";
+    EXPECT_TRUE(std::isnan(got)) << what << " = " << got << ", expected NaN";
     return;
   }
-  EXPECT_EQ(std::signbit(got), std::signbit(want)) << what << " = " << got << ", want " << want;
+  EXPECT_EQ(std::signbit(got), std::signbit(want)) << what << " = " << got << ", expected " << want;
   if (std::isinf(want) || want == 0)
     EXPECT_EQ(got, want) << what;
   else
     EXPECT_LE(std::abs(got - want),
               2 * std::abs(want) * std::numeric_limits<T>::epsilon() + std::numeric_limits<T>::denorm_min())
-        << what << " = " << got << ", want " << want;
+        << what << " = " << got << ", expected " << want;
 }
 
 template <typename T>

@@ -52,7 +52,7 @@ TYPED_TEST(GpuDriver, libraryTooOld) {
   this->gpu->version = TypeParam::oldVersion;
   const hal::Refusal refusal = this->refusal();
   EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
-  EXPECT_EQ(refusal.reason, fmt::format("{} is of version {}, want {}", TypeParam::Vendor::text, TypeParam::oldText,
+  EXPECT_EQ(refusal.reason, fmt::format("{} is of version {}, expected {}", TypeParam::Vendor::text, TypeParam::oldText,
                                         TypeParam::wantedText));
 }
 
@@ -416,7 +416,7 @@ TYPED_TEST(GpuDriver, replaysThatNoDriverCanDo) {
   ASSERT_OK(one.record(opened));
   one.arguments.workgroups = VX_MAX_WORKGROUPS;
   EXPECT_FAILS(one.replay(opened), VX_UNSUPPORTED,
-               fmt::format("kernel 'scale and add' wants {0} workgroups, but a dispatch has less than {0}",
+               fmt::format("kernel 'scale and add' needs {0} workgroups, but a dispatch has less than {0}",
                            uint64_t(VX_MAX_WORKGROUPS)));
   EXPECT_FAILS(opened.stream->replay(*one.list, {}, nullptr), VX_INTERNAL,
                "a segment of 1 commands was given arguments for 0");

@@ -200,7 +200,7 @@ TEST_P(VulkanDriver, tooManyWorkgroups) {
   Status status = stream->replay(*list, arguments, nullptr);
   EXPECT_EQ(status.code(), VX_UNSUPPORTED);
   EXPECT_EQ(status.message(),
-            "kernel 'scale_add_kernel' wants 1099511627776 workgroups, but a dispatch has at most 4294836225");
+            "kernel 'scale_add_kernel' needs 1099511627776 workgroups, but a dispatch has at most 4294836225");
 }
 
 // Each replay has its own parameters although none is waited for.

@@ -134,7 +134,7 @@ TEST_F(VulkanFailures, loaderTooOld) {
   stand->loaderVersion = vulkan::api::makeVersion(1, 1);
   const hal::Refusal why = refusal();
   EXPECT_EQ(why.code, RefusalCode::NoLibrary);
-  EXPECT_EQ(why.reason, "the Vulkan loader is of version 1.1, want 1.2");
+  EXPECT_EQ(why.reason, "the Vulkan loader is of version 1.1, expected 1.2");
 }
 
 TEST_F(VulkanFailures, noInstance) {
@@ -186,8 +186,9 @@ TEST_F(VulkanFailures, noDevice) {
 
 TEST_F(VulkanFailures, devicesThatLackSomething) {
   stand->deviceVersion = vulkan::api::makeVersion(1, 1);
-  EXPECT_EQ(refusal().reason, "device 'Stand-in 0' cannot be used: it has Vulkan 1.1, want 1.2; device 'Stand-in 1' "
-                              "cannot be used: it has Vulkan 1.1, want 1.2");
+  EXPECT_EQ(refusal().reason,
+            "device 'Stand-in 0' cannot be used: it has Vulkan 1.1, expected 1.2; device 'Stand-in 1' "
+            "cannot be used: it has Vulkan 1.1, expected 1.2");
   reset();
   stand->deviceCount = 1;
   stand->hasBufferDeviceAddress = stand->hasInt64 = stand->hasTimelineSemaphore = false;
@@ -343,7 +344,7 @@ TEST_F(VulkanFailures, memoryThatIsNotAsWanted) {
   ASSERT_OK(driver->open(0, {}, device));
   Ref<hal::Memory> memory;
   EXPECT_FAILS(device->allocate(100, hal::MemoryKind::Staging, memory), VX_UNSUPPORTED,
-               "device 'Stand-in 0' has no memory of the kind wanted for 100 bytes");
+               "device 'Stand-in 0' has no memory of the kind needed for 100 bytes");
   EXPECT_OK(device->allocate(100, hal::MemoryKind::Device, memory));
   stand->addressOffset = 8;
   Status status = device->allocate(5000, hal::MemoryKind::Device, memory);
@@ -532,7 +533,7 @@ TEST_F(VulkanFailures, replaysThatNoDriverCanDo) {
   one.arguments.workgroups = limit + 1;
   EXPECT_FAILS(
       one.replay(*stream), VX_UNSUPPORTED,
-      fmt::format("kernel 'scale and add' wants {} workgroups, but a dispatch has at most {}", limit + 1, limit));
+      fmt::format("kernel 'scale and add' needs {} workgroups, but a dispatch has at most {}", limit + 1, limit));
   EXPECT_FAILS(stream->replay(*one.list, {}, nullptr), VX_INTERNAL,
                "a segment of 1 commands was given arguments for 0");
   Ref<hal::CommandList> list;

@@ -89,7 +89,7 @@ void GraphBuilder::require(ConstraintKind kind, DimAttr lhs, DimAttr rhs) {
   Constraint constraint{kind, lhs, rhs};
   std::optional<bool> isTrue = decide(constraint, SymbolRanges());
   if (isTrue == false)
-    return refuse(Refusal::Invalid, "wants " + describeWant(constraint) + ", got " + lhs.str() + " and " + rhs.str());
+    return refuse(Refusal::Invalid, "needs " + describeWant(constraint) + ", got " + lhs.str() + " and " + rhs.str());
   if (isTrue == true)
     return;
   OperationState state(location, ConstraintOp::getOperationName());

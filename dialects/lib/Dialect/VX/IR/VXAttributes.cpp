@@ -9,7 +9,7 @@ namespace vx {
 LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                            function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() != getDims().size())
-    return emitError() << "expects one dimension expression for each dimension: want " << shape.size() << ", got "
+    return emitError() << "expects one dimension expression for each dimension: " << shape.size() << ", got "
                        << getDims().size();
   for (auto [index, size, dim] : llvm::enumerate(shape, getDims())) {
     std::optional<int64_t> constant = dim.asConstant();

@@ -52,7 +52,7 @@ LogicalResult AttentionOp::verify() {
     llvm::sort(sorted);
     if (!llvm::equal(sorted, llvm::seq<int64_t>(0, 4))) // C1
       return emitOpError() << "expects each dimension of '" << operand.name << "' once in '" << operand.name
-                           << "_dims': want 0 to 3, got [" << operand.dims << "]";
+                           << "_dims': 0 to 3, got [" << operand.dims << "]";
   }
   SmallVector<DimAttr> query = getQuerySizes(), key = getKeySizes(), value = getValueSizes();
   auto checkEqual = [&](StringRef what, StringRef lhsName, DimAttr lhs, StringRef rhsName,
@@ -69,8 +69,8 @@ LogicalResult AttentionOp::verify() {
       failed(checkEqual("depth", "query", query[Depth], "key", key[Depth])))
     return failure();
   if (!areCompatibleTypes(inferResultType(), getResult().getType())) // C2
-    return emitOpError() << "expects 'result' with the sizes of 'query' and the depth of 'value': want "
-                         << inferResultType() << ", got " << getResult().getType();
+    return emitOpError() << "expects 'result' with the sizes of 'query' and the depth of 'value': " << inferResultType()
+                         << ", got " << getResult().getType();
   std::optional<int64_t> heads, keyHeads;
   if (query[Heads] && key[Heads]) {
     heads = query[Heads].asConstant();
@@ -88,12 +88,12 @@ LogicalResult AttentionOp::verify() {
     for (int64_t d = 0; fits && d < 4; ++d)
       fits = type.getDimSize(d) == 1 || mayBeEqual(getDim(type, d), wanted[d]);
     if (!fits) // C4
-      return emitOpError() << "expects '" << name << "' with a size of 1 or that of the scores in each dimension: want "
+      return emitOpError() << "expects '" << name << "' with a size of 1 or that of the scores in each dimension: "
                            << getTensorType(wanted, type.getElementType()) << ", got " << type;
   }
   Type element = getQuery().getType().getElementType();
   if (getBias() && getElementTypeOrSelf(getBias().getType()) != element) // C4
-    return emitOpError() << "expects 'bias' with the element type of 'query': want " << element << ", got "
+    return emitOpError() << "expects 'bias' with the element type of 'query': " << element << ", got "
                          << getElementTypeOrSelf(getBias().getType());
   double scale = getScale().convertToDouble();
   if (!std::isfinite(scale)) // C5
@@ -104,7 +104,7 @@ LogicalResult AttentionOp::verify() {
   if (getWindow() && static_cast<int64_t>(*getWindow()) < 1) // C5
     return emitOpError() << "expects 'window' to be at least 1, got " << static_cast<int64_t>(*getWindow());
   if (getLogSumExp() && !areCompatibleTypes(inferLogSumExpType(), getLogSumExp().getType())) // C6
-    return emitOpError() << "expects 'log_sum_exp' with one element for each query: want " << inferLogSumExpType()
+    return emitOpError() << "expects 'log_sum_exp' with one element for each query: " << inferLogSumExpType()
                          << ", got " << getLogSumExp().getType();
   return success();
 }

@@ -56,7 +56,7 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location
     for (ArrayRef<int64_t> list : {batch, contracting})
       for (int64_t dim : list) {
         if (dim < 0 || dim >= type.getRank()) // C2
-          return emitOptionalError(location, "'vx.contract' op expects dimensions of '", side, "': want 0 to ",
+          return emitOptionalError(location, "'vx.contract' op expects dimensions of '", side, "': 0 to ",
                                    type.getRank() - 1, ", got ", dim);
         if (used[dim]) // C1
           return emitOptionalError(location, "'vx.contract' op expects each dimension of '", side,
@@ -128,7 +128,7 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
                              "'vx.conv' op expects 'groups' to divide the channels of 'input' and the filters: got ",
                              groups, " groups for ", input, " and ", filter);
   if (channels && filterChannels && !mayBeEqual(channels, filterChannels * groups)) // C3
-    return emitOptionalError(location, "'vx.conv' op expects channels / groups channels in 'filter': want ",
+    return emitOptionalError(location, "'vx.conv' op expects channels / groups channels in 'filter': ",
                              DimAttr::floorDiv(channels, DimAttr::constant(context, groups)).str(), ", got ",
                              filterChannels.str());
   SmallVector<DimAttr> dims = {getDim(input, 0)};

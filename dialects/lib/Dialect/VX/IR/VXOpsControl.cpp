@@ -88,8 +88,8 @@ LogicalResult LoopOp::verify() {
   for (auto [index, init] : llvm::enumerate(getInits()))
     for (Type type : {body.getArgument(index).getType(), getResult(index).getType()})
       if (!areCompatibleTypes(init.getType(), type)) // C1
-        return emitOpError() << "expects carried value " << index << " to keep its type: want " << init.getType()
-                             << ", got " << type;
+        return emitOpError() << "expects carried value " << index << " to keep its type: " << init.getType() << ", got "
+                             << type;
   // A loop in a region that is still being made stands in no module; it is verified again when it does.
   SymbolOp iteration = findSymbol(*this, getIteration());
   if ((*this)->getParentOfType<ModuleOp>() && (!iteration || !iteration.getDataDependent())) // C3
@@ -132,8 +132,7 @@ LogicalResult VariableOp::verify() {
         return emitOpError() << "expects sizes over symbols of the instance, got '" << name.getValue() << "'";
   }
   if (getInitial() && getInitial()->getType() != type) // C2
-    return emitOpError() << "expects 'initial' of the variable's type: want " << type << ", got "
-                         << getInitial()->getType();
+    return emitOpError() << "expects 'initial' of the variable's type: " << type << ", got " << getInitial()->getType();
   if (getPool().has_value() != getOffset().has_value())
     return emitOpError() << "expects a pool and an offset, or neither, got "
                          << (getPool() ? "a pool without an offset" : "an offset without a pool");
@@ -207,7 +206,7 @@ static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr name, Ty
   if (!variable) // C1
     return op->emitOpError() << "expects a variable '" << name.getValue() << "', there is none";
   if (!areCompatibleTypes(variable.getType(), type)) // C1
-    return op->emitOpError() << "expects the type of variable '" << name.getValue() << "': want " << variable.getType()
+    return op->emitOpError() << "expects the type of variable '" << name.getValue() << "': " << variable.getType()
                              << ", got " << type;
   return success();
 }
@@ -254,12 +253,12 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     return emitOpError() << "expects '" << getCallee() << "' to be a function of the module, with a body";
   auto check = [&](TypeRange given, ArrayRef<Type> wanted, StringRef what) -> LogicalResult {
     if (given.size() != wanted.size()) // C2
-      return emitOpError() << "expects as many " << what << "s as '" << getCallee() << "' has: want " << wanted.size()
+      return emitOpError() << "expects as many " << what << "s as '" << getCallee() << "' has: " << wanted.size()
                            << ", got " << given.size();
     for (auto [index, type, want] : llvm::enumerate(given, wanted))
       if (!fitsSignature(type, want)) // C3
         return emitOpError() << "expects " << what << " " << index << " of the type that '" << getCallee()
-                             << "' has: want " << want << ", got " << type;
+                             << "' has: " << want << ", got " << type;
     return success();
   };
   if (failed(check(getInputs().getTypes(), function.getArgumentTypes(), "operand")))
@@ -271,7 +270,7 @@ static LogicalResult verifyElement(Operation *op, Type sequence, Type type) {
   auto optional = dyn_cast<OptionalType>(sequence);
   Type element = optional ? optional.getValueType() : cast<SequenceType>(sequence).getElementType();
   if (!areCompatibleTypes(element, type))
-    return op->emitOpError() << "expects tensors of the sequence's element type: want " << element << ", got " << type;
+    return op->emitOpError() << "expects tensors of the sequence's element type: " << element << ", got " << type;
   return success();
 }
 
@@ -283,7 +282,7 @@ LogicalResult SequenceConstructOp::verify() {
 }
 LogicalResult SequenceInsertOp::verify() {
   if (!areCompatibleTypes(getSequence().getType(), getResult().getType()))
-    return emitOpError() << "expects a result of the sequence's type: want " << getSequence().getType() << ", got "
+    return emitOpError() << "expects a result of the sequence's type: " << getSequence().getType() << ", got "
                          << getResult().getType();
   return verifyElement(*this, getResult().getType(), getValue().getType()); // C1
 }
@@ -294,14 +293,14 @@ LogicalResult SequenceAtOp::verify() {
 LogicalResult OptionalOp::verify() {
   Type want = getResult().getType().getValueType();
   if (getValue() && !areCompatibleTypes(want, getValue().getType())) // C1
-    return emitOpError() << "expects a value of the type that the optional holds: want " << want << ", got "
+    return emitOpError() << "expects a value of the type that the optional holds: " << want << ", got "
                          << getValue().getType();
   return success();
 }
 LogicalResult OptionalValueOp::verify() {
   Type held = getOptional().getType().getValueType();
   if (!areCompatibleTypes(held, getResult().getType())) // C1
-    return emitOpError() << "expects a result of the type that the optional holds: want " << held << ", got "
+    return emitOpError() << "expects a result of the type that the optional holds: " << held << ", got "
                          << getResult().getType();
   return success();
 }
@@ -403,8 +402,8 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       !areCompatibleTypes(getResultTypes(), body.getTerminator()->getOperandTypes())) // C1
     return emitOpError() << "expects the operands and results of kernel '" << getKernel() << "'";
   if (getSymbols().size() != kernel.getSymbols().size()) // C1
-    return emitOpError() << "expects one value for each symbol of kernel '" << getKernel() << "': want "
-                         << kernel.getSymbols().size() << ", got " << getSymbols().size();
+    return emitOpError() << "expects one value for each symbol of kernel '" << getKernel()
+                         << "': " << kernel.getSymbols().size() << ", got " << getSymbols().size();
   return success();
 }
 

@@ -19,10 +19,10 @@ LogicalResult inferElementwise(std::optional<Location> location, ValueRange oper
   for (Value operand : operands.drop_front()) {
     auto type = cast<RankedTensorType>(operand.getType());
     if (type.getRank() != first.getRank())
-      return emitOptionalError(location, "expects operands of one shape: want ", first, ", got ", type);
+      return emitOptionalError(location, "expects operands of one shape: ", first, ", got ", type);
     for (auto [index, dim] : llvm::enumerate(getDims(type))) {
       if (!mayBeEqual(dims[index], dim))
-        return emitOptionalError(location, "expects operands of one shape: want ", first, ", got ", type);
+        return emitOptionalError(location, "expects operands of one shape: ", first, ", got ", type);
       // The best-known size wins: a constant before an expression before nothing.
       if (dim && (!dims[index] || (dim.asConstant() && !dims[index].asConstant())))
         dims[index] = dim;
@@ -42,7 +42,7 @@ LogicalResult OpTrait::verifyElementwise(Operation *op) {
     for (int64_t i = 0; compatible && i < first.getRank(); ++i)
       compatible = mayBeEqual(getDim(first, i), getDim(tensor, i));
     if (!compatible)
-      return op->emitOpError() << "expects operands and results of one shape: want " << first << ", got " << tensor;
+      return op->emitOpError() << "expects operands and results of one shape: " << first << ", got " << tensor;
     return success();
   };
   for (Type type : op->getOperandTypes())
@@ -141,7 +141,7 @@ LogicalResult BitcastOp::verify() {
     return emitOpError() << "expects numbers or bools on both sides, got " << getInput().getType() << " to "
                          << getResult().getType();
   if (from != to)
-    return emitOpError() << "expects elements of as many bits on both sides: want " << from << ", got " << to << " of "
+    return emitOpError() << "expects elements of as many bits on both sides: " << from << ", got " << to << " of "
                          << getResult().getType();
   return success();
 }

@@ -21,7 +21,7 @@ LogicalResult GradientOp::inferReturnTypes(MLIRContext *, std::optional<Location
 
 LogicalResult GradientOp::verify() {
   if (getSeed() && !areCompatibleTypes(getSeed().getType(), getValue().getType())) // C2
-    return emitOpError() << "expects 'seed' of the type of 'value': want " << getValue().getType() << ", got "
+    return emitOpError() << "expects 'seed' of the type of 'value': " << getValue().getType() << ", got "
                          << getSeed().getType();
   if (getWrt().empty()) // C3
     return emitOpError() << "expects at least 1 value in 'wrt', got 0";

@@ -16,11 +16,11 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= input.getRank()) // C1
-    return emitOptionalError(location, "'vx.gather' op expects 'axis' to be a dimension of 'input': want 0 to ",
+    return emitOptionalError(location, "'vx.gather' op expects 'axis' to be a dimension of 'input': 0 to ",
                              input.getRank() - 1, ", got ", axis);
   int64_t members = adaptor.getMembers().value_or(1);
   if (members < 1 || members > input.getRank() - axis) // C2
-    return emitOptionalError(location, "'vx.gather' op expects 'members' to count dimensions of 'input': want 1 to ",
+    return emitOptionalError(location, "'vx.gather' op expects 'members' to count dimensions of 'input': 1 to ",
                              input.getRank() - axis, ", got ", members);
   SmallVector<DimAttr> inputDims = getDims(input), indexDims = getDims(indices), dims;
   if (adaptor.getMembers()) {
@@ -145,7 +145,7 @@ static LogicalResult checkUpdatedAxes(std::optional<Location> location, StringRe
   std::string list;
   llvm::raw_string_ostream os(list);
   llvm::interleaveComma(axes, os);
-  return emitOptionalError(location, "'", op, "' op expects 'axes' to be dimensions of 'input', increasing: want 0 to ",
+  return emitOptionalError(location, "'", op, "' op expects 'axes' to be dimensions of 'input', increasing: 0 to ",
                            input.getRank() - 1, ", got [", list, "]");
 }
 

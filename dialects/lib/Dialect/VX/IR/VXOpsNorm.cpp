@@ -17,7 +17,7 @@ LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location>
                                           SmallVectorImpl<Type> &types) {
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
   if (static_cast<int64_t>(adaptor.getAxis()) < 0 || static_cast<int64_t>(adaptor.getAxis()) >= input.getRank()) // C1
-    return emitOptionalError(location, "'vx.softmax' op expects 'axis' to be a dimension of 'input': want 0 to ",
+    return emitOptionalError(location, "'vx.softmax' op expects 'axis' to be a dimension of 'input': 0 to ",
                              input.getRank() - 1, ", got ", static_cast<int64_t>(adaptor.getAxis()));
   types.push_back(input);
   return success();
@@ -28,13 +28,13 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= input.getRank()) // C1
-    return emitOptionalError(location, "'vx.layer_norm' op expects 'axis' to be a dimension of 'input': want 0 to ",
+    return emitOptionalError(location, "'vx.layer_norm' op expects 'axis' to be a dimension of 'input': 0 to ",
                              input.getRank() - 1, ", got ", axis);
   auto row = getTensorType(ArrayRef(getDims(input)).drop_front(axis), input.getElementType());
   for (auto [name, value] : {std::pair<StringRef, Value>("scale", adaptor.getScale()), {"bias", adaptor.getBias()}})
     if (!areCompatibleTypes(row, value.getType())) // C2
       return emitOptionalError(location, "'vx.layer_norm' op expects '", name,
-                               "' to have the shape of a row of 'input': want ", row, ", got ", value.getType());
+                               "' to have the shape of a row of 'input': ", row, ", got ", value.getType());
   float epsilon = adaptor.getEpsilon().convertToFloat();
   if (!(epsilon >= 0) || std::isinf(epsilon)) // C3
     return emitOptionalError(location, "'vx.layer_norm' op expects 'epsilon' to be finite and at least 0, got ",
@@ -58,8 +58,8 @@ LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>
     return emitOptionalError(location, "'vx.rms_norm' op expects 'input' of rank 1 or more, got ", input);
   auto row = getTensorType(ArrayRef(getDims(input)).take_back(1), input.getElementType());
   if (!areCompatibleTypes(row, adaptor.getScale().getType())) // C2
-    return emitOptionalError(location, "'vx.rms_norm' op expects one 'scale' per column of 'input': want ", row,
-                             ", got ", adaptor.getScale().getType());
+    return emitOptionalError(location, "'vx.rms_norm' op expects one 'scale' per column of 'input': ", row, ", got ",
+                             adaptor.getScale().getType());
   float epsilon = adaptor.getEpsilon().convertToFloat();
   if (!(epsilon > 0) || std::isinf(epsilon)) // C3
     return emitOptionalError(location, "'vx.rms_norm' op expects 'epsilon' to be finite and greater than 0, got ",

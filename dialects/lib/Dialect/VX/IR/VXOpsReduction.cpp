@@ -16,7 +16,7 @@ LogicalResult checkWindow(std::optional<Location> location, StringRef op, size_t
   for (const WindowList &list : lists) {
     if (list.values.size() != count)
       return emitOptionalError(location, "'", op, "' op expects '", list.name,
-                               "' to have one entry for each dimension: want ", count, ", got ", list.values.size());
+                               "' to have one entry for each dimension: ", count, ", got ", list.values.size());
     for (int64_t value : list.values)
       if (value < list.least)
         return emitOptionalError(location, "'", op, "' op expects '", list.name, "' of at least ", list.least, ", got ",
@@ -83,7 +83,7 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *context, std::optional<
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= input.getRank()) // C1
-    return emitOptionalError(location, "'vx.arg_reduce' op expects 'axis' to be a dimension of 'input': want 0 to ",
+    return emitOptionalError(location, "'vx.arg_reduce' op expects 'axis' to be a dimension of 'input': 0 to ",
                              input.getRank() - 1, ", got ", axis);
   if (adaptor.getKind() != ReduceKind::max && adaptor.getKind() != ReduceKind::min) // C2
     return emitOptionalError(location, "'vx.arg_reduce' op expects 'max' or 'min', got '",

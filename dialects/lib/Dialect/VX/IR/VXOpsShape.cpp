@@ -21,7 +21,7 @@ LogicalResult ConstantOp::verify() {
 LogicalResult IotaOp::verify() {
   int64_t rank = getResult().getType().getRank();
   if (getAxis() < 0 || getAxis() >= static_cast<uint64_t>(rank)) // C1
-    return emitOpError() << "expects 'axis' to be a dimension of the result: want 0 to " << rank - 1 << ", got "
+    return emitOpError() << "expects 'axis' to be a dimension of the result: 0 to " << rank - 1 << ", got "
                          << static_cast<int64_t>(getAxis());
   return success();
 }
@@ -29,10 +29,10 @@ LogicalResult IotaOp::verify() {
 LogicalResult ReshapeOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   if (!mayBeEqual(getNumElements(input), getNumElements(result))) // C1
-    return emitOpError() << "expects as many elements as 'input' has: want " << getNumElements(input).str() << " of "
+    return emitOpError() << "expects as many elements as 'input' has: " << getNumElements(input).str() << " of "
                          << input << ", got " << getNumElements(result).str() << " of " << result;
   if (input.getElementType() != result.getElementType()) // C2
-    return emitOpError() << "expects the element type of 'input': want " << input.getElementType() << ", got "
+    return emitOpError() << "expects the element type of 'input': " << input.getElementType() << ", got "
                          << result.getElementType();
   return success();
 }
@@ -156,7 +156,7 @@ LogicalResult BroadcastOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   ArrayRef<int64_t> dimensions = getDimensions();
   if (static_cast<int64_t>(dimensions.size()) != input.getRank()) // C1
-    return emitOpError() << "expects one entry of 'dimensions' for each dimension of 'input': want " << input.getRank()
+    return emitOpError() << "expects one entry of 'dimensions' for each dimension of 'input': " << input.getRank()
                          << ", got " << dimensions.size();
   for (auto [index, dim] : llvm::enumerate(dimensions)) {
     if (dim < 0 || dim >= result.getRank() || (index > 0 && dim <= dimensions[index - 1])) // C1
@@ -196,7 +196,7 @@ LogicalResult SliceOp::verify() {
     if (!fits)
       last = stride < 0 ? INT64_MIN : INT64_MAX;
     if (!fits || std::min(*start, last) < 0 || std::max(*start, last) >= input.getDimSize(i)) // C3
-      return emitOpError() << "expects the box to lie inside of dimension " << i << " of 'input': want indices 0 to "
+      return emitOpError() << "expects the box to lie inside of dimension " << i << " of 'input': indices 0 to "
                            << input.getDimSize(i) - 1 << ", got " << *start << " to " << last;
   }
   return success();
@@ -230,7 +230,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   auto first = cast<RankedTensorType>(adaptor.getInputs()[0].getType());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= first.getRank()) // C2
-    return emitOptionalError(location, "'vx.concat' op expects 'axis' to be a dimension of the inputs: want 0 to ",
+    return emitOptionalError(location, "'vx.concat' op expects 'axis' to be a dimension of the inputs: 0 to ",
                              first.getRank() - 1, ", got ", axis);
   SmallVector<DimAttr> dims = getDims(first);
   for (Value value : adaptor.getInputs().drop_front()) {
@@ -248,7 +248,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     }
     if (!matches)
       return emitOptionalError(location, "'vx.concat' op expects inputs that differ along dimension ", axis,
-                               " only: want ", first, ", got ", type);
+                               " only: ", first, ", got ", type);
   }
   types.push_back(getTensorType(dims, first.getElementType()));
   return success();

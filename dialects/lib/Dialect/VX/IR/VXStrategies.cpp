@@ -115,7 +115,7 @@ LogicalResult TiledProductAttr::verify(Complaint emitError, ArrayRef<int64_t> ti
                          << ", got " << blockRows << " x " << blockColumns;
   std::optional<int64_t> elements = countElements(tile);
   if (elements && *elements % (blockRows * blockColumns) != 0) // C3
-    return emitError() << "expects a tile of whole blocks: want a multiple of " << blockRows << " x " << blockColumns
+    return emitError() << "expects a tile of whole blocks: a multiple of " << blockRows << " x " << blockColumns
                        << " elements, got " << *elements;
   if (!elements || slices > kMostThreads || *elements / (blockRows * blockColumns) > kMostThreads / slices) // C4
     return emitError() << "expects at most " << kMostThreads << " blocks and slices, got "
@@ -139,7 +139,7 @@ LogicalResult FlashAttr::verify(Complaint emitError, ArrayRef<int64_t> tile, int
 LogicalResult SortAttr::verify(Complaint emitError, ArrayRef<int64_t> tile, int64_t threads) {
   for (auto [d, size] : llvm::enumerate(tile))
     if (int64_t want = d + 1 < tile.size(); size != want) // C1
-      return emitError() << "expects a workgroup for each row: want a tile size of " << want << " for dimension " << d
+      return emitError() << "expects a workgroup for each row: a tile size of " << want << " for dimension " << d
                          << ", got " << size;
   if (threads < 1 || !llvm::isPowerOf2_64(threads)) // C2
     return emitError() << "expects a power of two of threads, got " << threads;

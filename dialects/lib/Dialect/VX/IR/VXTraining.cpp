@@ -175,8 +175,9 @@ LogicalResult verifyTraining(Operation *op, TrainingAttr training) {
   for (unsigned i = 0; i < evaluate.getNumArguments(); ++i)
     got.push_back(getInputName(evaluate, i));
   if (want != got) // C6
-    return op->emitOpError() << "expects '" << evaluate.getName() << "' to take the inputs of training: want "
-                             << llvm::join(want, ", ") << ", got " << llvm::join(got, ", ");
+    return op->emitOpError() << "expects '" << evaluate.getName()
+                             << "' to take the inputs of training: " << llvm::join(want, ", ") << ", got "
+                             << llvm::join(got, ", ");
   return success();
 }
 

@@ -67,16 +67,16 @@ LogicalResult BufferOp::verify() {
   if (!type.getLayout().isIdentity()) // C1
     return emitOpError() << "expects a memref of identity layout, got " << type;
   if (static_cast<size_t>(type.getNumDynamicDims()) != getSizes().size()) // C1
-    return emitOpError() << "expects one size for each '?' of " << type << ": want " << type.getNumDynamicDims()
-                         << ", got " << getSizes().size();
+    return emitOpError() << "expects one size for each '?' of " << type << ": " << type.getNumDynamicDims() << ", got "
+                         << getSizes().size();
   return success();
 }
 
 LogicalResult PlacesOp::verify() {
   auto type = cast<MemRefType>(getResult().getType());
   if (static_cast<size_t>(type.getNumDynamicDims()) != getSizes().size()) // C1
-    return emitOpError() << "expects one size for each '?' of " << type << ": want " << type.getNumDynamicDims()
-                         << ", got " << getSizes().size();
+    return emitOpError() << "expects one size for each '?' of " << type << ": " << type.getNumDynamicDims() << ", got "
+                         << getSizes().size();
   return success();
 }
 
@@ -228,8 +228,8 @@ LogicalResult AsyncCopyOp::verify() {
     return emitOpError() << "expects to copy 4, 8 or 16 bytes, got " << getCount() << " elements of "
                          << target.getElementType();
   if (static_cast<int64_t>(getIndices().size()) != source.getRank()) // C3
-    return emitOpError() << "expects one index for each dimension of " << source << ": want " << source.getRank()
-                         << ", got " << getIndices().size();
+    return emitOpError() << "expects one index for each dimension of " << source << ": " << source.getRank() << ", got "
+                         << getIndices().size();
   return success();
 }
 

@@ -38,7 +38,7 @@ LogicalResult ProgramOp::verifyRegions() {
   Block &body = getBody().front();
   size_t symbols = getSymbols().size();
   if (body.getNumArguments() < symbols) // C1
-    return emitOpError() << "expects an i64 for each symbol: want " << symbols << " region arguments or more, got "
+    return emitOpError() << "expects an i64 for each symbol: " << symbols << " region arguments or more, got "
                          << body.getNumArguments();
   for (auto [index, type] : llvm::enumerate(body.getArgumentTypes())) { // C1
     if (index < symbols && !type.isInteger(64))
@@ -180,11 +180,11 @@ LogicalResult WhileOp::verifyRegions() {
   Block &body = getBody().front();
   TypeRange inits = getInits().getTypes();
   if (TypeRange(body.getArgumentTypes()) != inits) // C1
-    return emitOpError() << "expects the region to take the initial values' types: want (" << inits << "), got ("
+    return emitOpError() << "expects the region to take the initial values' types: (" << inits << "), got ("
                          << body.getArgumentTypes() << ")";
   if (TypeRange(getResultTypes()) != inits) // C1
-    return emitOpError() << "expects results of the initial values' types: want (" << inits << "), got ("
-                         << getResultTypes() << ")";
+    return emitOpError() << "expects results of the initial values' types: (" << inits << "), got (" << getResultTypes()
+                         << ")";
   SmallVector<Type> want = {IntegerType::get(getContext(), 64)};
   llvm::append_range(want, inits);
   return verifyYield(*this, body, want, "the region"); // C2
