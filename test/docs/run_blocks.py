@@ -116,7 +116,8 @@ class Shell:
 
     def start(self, command, isReady):
         """Starts a command that does not end, and returns its output once that is complete."""
-        path = os.path.join(self.folder, f".server{len(self.servers)}")
+        self.end_servers()  # it has the port
+        path = os.path.join(self.folder, f".server{self.count}")
         open(path, "w").close()
         self.run(f"{{ exec {command}; }} >>{shlex.quote(path)} 2>&1 & echo $! >{shlex.quote(path)}.pid")
         self.servers.append(path)
@@ -128,9 +129,13 @@ class Shell:
             time.sleep(0.2)
         return printed
 
-    def close(self):
+    def end_servers(self):
         for path in self.servers:
-            self.run(f"kill $(cat {shlex.quote(path)}.pid); wait $(cat {shlex.quote(path)}.pid) || true")
+            self.run(f"kill -INT $(cat {shlex.quote(path)}.pid); wait $(cat {shlex.quote(path)}.pid) || true")
+        self.servers = []
+
+    def close(self):
+        self.end_servers()
         self.process.stdin.close()
         self.process.wait()
 
