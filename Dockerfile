@@ -9,7 +9,7 @@
 # Its sources have LLVM 22.1.
 FROM debian:12 AS build
 WORKDIR /vx
-COPY scripts/setup scripts/setup
+COPY scripts/setup scripts/usage.sh scripts/
 RUN scripts/setup
 COPY . .
 RUN scripts/build release && cd build && cpack -G DEB -B /packages

@@ -270,7 +270,7 @@ class Model(nn.Module):
                 nodes.append(node)
         missing = sorted(set(trained) - set(arrays))
         if missing:
-            raise ValueError(f"'{path}' has no initializer '{missing[0]}', which the module trains; want the model that it was compiled from")
+            raise ValueError(f"'{path}' has no initializer '{missing[0]}', which the module trains; give the model that it was compiled from")
         unknown = sorted({node.op_type for node in nodes if node.op_type not in {*OPS, "BatchNormalization", "Dropout"} or node.domain not in ("", "ai.onnx")})
         if unknown:
             raise ValueError(f"'{path}' has ops that this script knows no call of PyTorch for: {', '.join(unknown)}")
@@ -388,7 +388,7 @@ class Optimizer:
         known = {"sgd": (torch.optim.SGD, {"fused": True}), "adam": (torch.optim.Adam, {"fused": True}), "adamw": (torch.optim.AdamW, {"fused": True}),
                  "adagrad": (torch.optim.Adagrad, {"fused": True}), "rmsprop": (torch.optim.RMSprop, {})}
         if name not in known:
-            raise ValueError(f"PyTorch has no optimizer '{name}', want one of {', '.join(known)}")
+            raise ValueError(f"PyTorch has no optimizer '{name}', expected one of {', '.join(known)}")
         make, more = known[name]
         self.optimizer = make(self.parameters, lr=rate, **betas, **flags, **keys, **more)
 

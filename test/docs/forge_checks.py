@@ -55,7 +55,7 @@ def check_forge(tree):
     path = ".devcontainer/devcontainer.json"
     container = json.loads(tree.read(path))["build"]
     docker = os.path.join(".devcontainer", container["dockerfile"])
-    for source in re.findall(r"^COPY (\S+) ", tree.read(docker), re.M):
+    for source in " ".join(re.findall(r"^COPY (.+) \S+$", tree.read(docker), re.M)).split():
         if not tree.exists(os.path.normpath(os.path.join(".devcontainer", container["context"], source))):
             yield f"{docker}: there is no '{source}' to copy"
     if not re.search(r"^RUN .*scripts/setup\b", tree.read(docker), re.M):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the Debian packages and the wheels of a release in new roots of Debian 12 and 13 that have no compiler and no network, within a minute, and runs the page
+"""Installs the tarball of the runtime, the Debian packages and the wheels of a release in new roots of Debian 12 and 13 that have no compiler and no network, within a minute, and runs the page
 "The first hour in Python" there, as docs.blocks does here.
 
     run_roots.py --build BUILD --source . [--suite bookworm] [--files FOLDER]
@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -112,6 +113,13 @@ def check_suite(bench, suite, files, folder):
     bench.check(f"{suite} has no network", code != 0, text)
 
     began = time.monotonic()
+    # Before the packages, whose libraries it must not need.
+    with tarfile.open(next(iter(glob.glob(os.path.join(files, "vx-runtime-*.tar.xz"))))) as archive:
+        archive.extractall(os.path.join(root, "opt"), filter="tar")
+    tools = os.path.join("/", os.path.relpath(next(iter(glob.glob(os.path.join(root, "opt", "vx-*", "bin")))), root))
+    shutil.copy(next(iter(sorted(glob.glob(os.path.join(bench.source, "test", "compat", "*", "network.vxm")), reverse=True))), os.path.join(root, "network.vxm"))
+    code, text = run_in(root, f"{tools}/vx-run", "/network.vxm", "--device=cpu", "--print")
+    bench.check(f"{suite}: vx-run of the tarball runs a module", code == 0 and "logits" in text, text)
     code, text = run_in(root, "sh", "-c", "apt-get install -y --no-install-recommends /debs/*.deb")
     bench.check(f"{suite}: the packages are installed", code == 0, text[-3000:])
     code, text = run_in(root, "vx-run", "--version")
@@ -144,7 +152,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         files = options.files or os.path.join(folder, "files")
         if not options.files:
-            bench.run(sys.executable, os.path.join(bench.source, "scripts", "release-files"), bench.build, files, "--part=debs", "--part=wheels")
+            bench.run(sys.executable, os.path.join(bench.source, "scripts", "release-files"), bench.build, files, "--part=runtime", "--part=debs", "--part=wheels")
         for suite in options.suite or SUITES:
             place = os.path.join(folder, suite)
             os.makedirs(place)

@@ -19,7 +19,7 @@ def run(source, ctest, fails=None):
     with tempfile.TemporaryDirectory() as tree:
         os.makedirs(f"{tree}/scripts")
         os.makedirs(f"{tree}/build")
-        for name in ("test", "test-steps", "test-skips"):
+        for name in ("test", "test-steps", "test-skips", "usage.py", "usage.sh"):
             shutil.copy(f"{source}/scripts/{name}", f"{tree}/scripts")
         for name in ("setup", "check-format", "prose", "build"):
             with open(f"{tree}/scripts/{name}", "w") as file:

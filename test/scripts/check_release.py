@@ -15,7 +15,10 @@ from checks import Checks  # noqa: E402
 
 SOURCE = os.path.abspath(sys.argv[1])
 PLACES = ["CMakeLists.txt", "runtime/include/vx/abi/version.h", "README.md", "docs/install.md", "docs/first-hour-cpp.md", "examples/c/CMakeLists.txt", "examples/cpp/CMakeLists.txt",
-          "python/CMakeLists.txt", "test/docs/blocks.toml"]
+          "python/CMakeLists.txt", "test/docs/blocks.toml", "deploy/kubernetes/kustomization.yaml", "deploy/kubernetes/kserve/kustomization.yaml", "docs/deployment.md",
+          "runtime/lib/serve/openapi.json"]
+# These name a version that stays, or an example of one.
+KEPT = re.compile(r"CHANGELOG\.md|CONTRIBUTING\.md|docs/api\.md|scripts/release|test/.*")
 STAND_IN = """#!/bin/sh
 echo {name} "$@" >>{log}
 test ! -e {tree}/../{name}-fails || exit 1
@@ -28,7 +31,7 @@ class Scratch:
 
     def __init__(self, folder):
         self.folder, self.tree, self.log = folder, os.path.join(folder, "tree"), os.path.join(folder, "commands")
-        for path in ["scripts/release", *PLACES]:
+        for path in ["scripts/release", "scripts/usage.py", *PLACES]:
             os.makedirs(os.path.dirname(os.path.join(self.tree, path)), exist_ok=True)
             shutil.copy(os.path.join(SOURCE, path), os.path.join(self.tree, path))
         self.stand_in("scripts/build", "")
@@ -68,9 +71,22 @@ class Scratch:
         return self.git("tag", "--list").split()
 
 
+def states(text, version):
+    """Whether a text states the version, outside of the comments of C++."""
+    return any(re.search(rf"(?<![\d.]){re.escape(version)}(?!\.?\d)", re.sub(r"//.*", "", line)) for line in text.splitlines())
+
+
 def main():
     checks = Checks()
     checks.is_quiet, expect = True, checks.check
+    with open(os.path.join(SOURCE, "CMakeLists.txt")) as file:
+        current = re.search(r"^project\(vx VERSION ([\d.]+)", file.read(), re.M)[1]
+    files = subprocess.run(["git", "-C", SOURCE, "grep", "-lIF", current], capture_output=True, text=True).stdout.split()
+    expect("finds files with the version", len(files) > 5, files)
+    for path in files:
+        if path not in PLACES and not KEPT.fullmatch(path):
+            with open(os.path.join(SOURCE, path)) as file:
+                expect(f"knows each file that states the version: {path}", not states(file.read(), current), path)
 
     with tempfile.TemporaryDirectory() as folder:
         scratch = Scratch(folder)
@@ -87,7 +103,8 @@ def main():
         expect("prepares a version", code == 0 and "7.2.0 is written" in text, text)
         expect("dates its entry", re.search(r"^## 7\.2\.0, \d{4}-\d\d-\d\d$", scratch.read("CHANGELOG.md"), re.M) and "## 7.1.0, 2026-01-01" in scratch.read("CHANGELOG.md"), scratch.read("CHANGELOG.md"))
         for path in PLACES:
-            expect(f"writes the version into {path}", re.search(r"(?:VERSION|VERSION_STRING|by vx|find_package\(vx) \"?7\.2\b", scratch.read(path)), path)
+            expect(f"writes the version into {path}", re.search(r"(?:VERSION|VERSION_STRING|by vx|find_package\(vx|newTag:|\"version\":) \"?7\.2\b|vx-serve:7\.2\.0", scratch.read(path)), path)
+            expect(f"leaves no other version in {path}", not states(scratch.read(path), current), path)
         expect("builds and makes the files of test/compat", open(scratch.log).read().split("\n")[:2] == ["build release", "run-python test/compat/make_compat.py --bin build/bin --source ."])
         os.remove(scratch.log)
         refused("a tree with changes", "expected a tree without changes, got ", "7.2.0")

@@ -343,7 +343,7 @@ DEPLOYMENT, RUNTIME, SCALED = f"{KUBERNETES}/deployment.yaml", f"{KUBERNETES}/ks
 ALERTS, GRAFANA, COMPOSE = "deploy/prometheus/alerts.yaml", "deploy/grafana/vx-serve.json", "deploy/compose.yaml"
 PLANTS = [
     (DEPLOYMENT, "VX_SERVER__DRAIN_DELAY_S", "VX_SERVER__DRAIN_DELAY", "is not read, did you mean 'VX_SERVER__DRAIN_DELAY_S'"),
-    (DEPLOYMENT, "--log-format=json", "--log-format=jsn", "want text or json, got 'jsn'"),
+    (DEPLOYMENT, "--log-format=json", "--log-format=jsn", "expected text or json, got 'jsn'"),
     (DEPLOYMENT, "--log-format=json", "--logs=json", "vx-serve says: vx-serve: error"),
     (DEPLOYMENT, "containerPort: 9090", "containerPort: 9091", "expected the ports [8080, 9090] of the server, got [8080, 9091]"),
     (DEPLOYMENT, "path: /v2/health/ready", "path: /v2/health/raedy", "readinessProbe: expected the path /v2/health/ready"),
@@ -376,7 +376,7 @@ PLANTS = [
     (RUNTIME, "containerPort: 8080", "containerPort: 8081", "expected the ports [8080] of the server, got [8081]"),
     (f"{KUBERNETES}/kserve/inferenceservice.yaml", "runtime: vx-serve", "runtime: vx", "expected the runtime 'vx-serve'"),
     (f"{KUBERNETES}/kustomization.yaml", "  - service.yaml\n", "", "expected the resources"),
-    (f"{KUBERNETES}/kustomization.yaml", "newTag: 0.2.0", "newTag: 0.1.0", "expected the tag"),
+    (f"{KUBERNETES}/kustomization.yaml", "newTag: ", "newTag: 1", "expected the tag"),
     (COMPOSE, "127.0.0.1:8080:8080", "8080:8080", "expected the port 8080 at 127.0.0.1"),
     (COMPOSE, "stop_grace_period: 40s", "stop_grace_period: 20s", "stop_grace_period: expected at least 30s"),
     (COMPOSE, "/api/v1/health", "/api/v1/healthy", "expected the health of port 8080"),
