@@ -59,7 +59,8 @@ endfunction()
 
 get_target_property(vx_soversion vx_runtime SOVERSION)
 vx_install_library(vx_runtime runtime)
-install(FILES ${vx_source}/runtime/include/vx/runtime/vx.h ${vx_source}/runtime/include/vx/runtime/vx.hpp
+install(FILES ${vx_source}/runtime/include/vx/runtime/device.hpp ${vx_source}/runtime/include/vx/runtime/error.hpp
+  ${vx_source}/runtime/include/vx/runtime/vx.h ${vx_source}/runtime/include/vx/runtime/vx.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/runtime COMPONENT runtime-dev)
 vx_install_description(runtime SUMMARY "Runs vx modules on CUDA, ROCm, Vulkan and the CPU")
 configure_package_config_file(${vx_source}/cmake/vxConfig.cmake.in ${CMAKE_BINARY_DIR}/package/vxConfig.cmake
@@ -77,6 +78,10 @@ if(TARGET vx_image)
   # By scripts/build-wheels only.
   install(TARGETS vx_no_jbig LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/image COMPONENT wheel NAMELINK_SKIP EXCLUDE_FROM_ALL)
 endif()
+
+# Tokenizers and embeddings for the wheels' module of them: by scripts/build-wheels only.
+install(FILES $<TARGET_FILE:vx_embed_static> $<TARGET_FILE:vx_text> $<TARGET_FILE:vx_base> $<TARGET_FILE:vx_fmt>
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/wheel COMPONENT wheel EXCLUDE_FROM_ALL)
 
 vx_install_library(vx_train train)
 install(FILES ${vx_source}/runtime/include/vx/train.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT train-dev)

@@ -139,6 +139,34 @@ def check_tables(tests):
         tests.check(f"{options}: the message", f"vx-train: error: {text}" in done.stderr, done.stderr)
 
 
+def convolution(path, names=("conv.weight", "conv.bias"), metadata=None, has_norm=False):
+    random = np.random.default_rng(4)
+    nodes = [helper.make_node("Conv", ["image", *names], ["c"], "conv"), helper.make_node("ReduceMean", ["c"], ["logits"], axes=[2, 3], keepdims=0)]
+    weights = [numpy_helper.from_array(random.standard_normal((3, 3, 3, 3)).astype(np.float32), names[0]), numpy_helper.from_array(np.zeros(3, np.float32), names[1])]
+    if has_norm:
+        nodes.insert(1, helper.make_node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], ["n"]))
+        nodes[-1].input[0] = "n"
+        weights += [numpy_helper.from_array(np.full(3, value, np.float32), name) for name, value in (("scale", 1), ("shift", 0), ("mean", 0), ("variance", 1))]
+    if metadata:
+        entry = nodes[0].metadata_props.add()
+        entry.key, entry.value = "pkg.torch.onnx.class_hierarchy", metadata
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, SIDE, SIDE])],
+                              [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 3])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), path)
+
+
+def check_lost(tests):
+    """A warning for files whose batch norms an export has folded; none for other files."""
+    folded, hierarchy = ("onnx::Conv_15", "onnx::Conv_16"), "['torch.nn.modules.container.Sequential', 'torch.nn.modules.batchnorm.BatchNorm2d']"
+    for title, how, trace in (("names of the old exporter", {"names": folded}, "the weight 'onnx::Conv_15'"), ("metadata of the new exporter", {"metadata": hierarchy}, "the metadata of its nodes"),
+                              ("a convolution alone", {}, None), ("another name", {"names": ("onnx::Conv_x", "conv.bias")}, None), ("a batch norm", {"metadata": hierarchy, "has_norm": True}, None)):
+        convolution(tests.path("conv.onnx"), **how)
+        for options in ([], ["--batch-norm=train"]):
+            done = tests.run("vx-train", "conv.onnx", "--loss=cross_entropy", "--data=animals", "--save=s", "--device=cpu", *options)
+            text = f"note: warning: the model's file has lost its batch norms, as {trace} shows: "
+            tests.check(f"{title}: the warning", text in done.stderr if trace else "has lost" not in done.stderr, done.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -147,6 +175,7 @@ def main():
         tests = Tests(os.path.abspath(options.bin), folder)
         check_images(tests)
         check_tables(tests)
+        check_lost(tests)
     return tests.finish()
 
 

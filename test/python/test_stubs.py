@@ -23,7 +23,7 @@ class Stubs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             sys.argv = ["python-stubs", BUILD, folder]
             module.main()
-            for name in ("_runtime.pyi", "_compiler.pyi"):
+            for name in ("_runtime.pyi", "_text.pyi", "_compiler.pyi"):
                 with open(os.path.join(folder, name), encoding="utf-8") as file, open(os.path.join(SOURCE, "python", "vx", name), encoding="utf-8") as committed:
                     self.assertEqual(file.read(), committed.read(), f"{name}: scripts/python-stubs build python/vx writes it")
         self.assertTrue(os.path.exists(os.path.join(SOURCE, "python", "vx", "py.typed")))

@@ -470,6 +470,21 @@ vx_status vx_list_devices(char **out_json) {
   });
 }
 
+vx_status vx_device_find(const char *device, vx_device_info *out_info) {
+  return guarded("vx_device_find", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(out_info, "out_info"));
+    *out_info = {};
+    FoundDevice found;
+    VX_RETURN_IF_ERROR(describeDevice(device, allDrivers(), found));
+    auto copy = [](const std::string &text, auto &place) { text.copy(place, sizeof(place) - 1); };
+    copy(found.device, out_info->device);
+    copy(found.info.name, out_info->name);
+    out_info->total_memory = found.info.totalMemory;
+    out_info->software = found.info.isSoftware;
+    return okStatus();
+  });
+}
+
 static Status copySymbols(size_t count, const vx_symbol_value *symbols, std::vector<BoundSymbol> &result) {
   if (count)
     VX_RETURN_IF_ERROR(checkPointer(symbols, "symbols"));

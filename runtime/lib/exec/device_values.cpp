@@ -18,6 +18,7 @@ constexpr std::string_view hostName = "cpu:0";
 struct Found {
   hal::Driver *driver = nullptr;
   uint32_t index = 0;
+  hal::DeviceInfo info;
 
   std::string name() const { return fmt::format("{}:{}", driver->name(), index); }
 };
@@ -42,7 +43,7 @@ Status findDevice(const char *device, std::span<hal::Driver *const> drivers, Fou
       const bool fits = candidate.software == Software::Allowed ||
                         devices[index].isSoftware == (candidate.software == Software::Only);
       if (fits) {
-        found = {driver, index};
+        found = {driver, index, std::move(devices[index])};
         return okStatus();
       }
     }
@@ -81,6 +82,13 @@ Status hostTensor(const Ref<Value> &value, Ref<Value> &placed) {
 }
 
 } // namespace
+
+Status describeDevice(const char *device, std::span<hal::Driver *const> drivers, FoundDevice &found) {
+  Found one;
+  VX_RETURN_IF_ERROR(findDevice(device, drivers, one));
+  found = {one.name(), std::move(one.info)};
+  return okStatus();
+}
 
 std::string_view deviceOf(const Value &value) { return value.context() ? value.context()->name() : hostName; }
 

@@ -13,6 +13,13 @@ namespace vx {
 // "cuda:0"; "cpu:0" for memory of the host.
 std::string_view deviceOf(const Value &value);
 
+// A device that is there, by "cpu", "cuda:1", ..., or null or "auto" for the first one of the order.
+struct FoundDevice {
+  std::string device; // "cuda:1"
+  hal::DeviceInfo info;
+};
+Status describeDevice(const char *device, std::span<hal::Driver *const> drivers, FoundDevice &found);
+
 // Copies a tensor to a device: `device` is "cpu", "cuda:1", ..., or null or "auto" for the first one of the order. A
 // tensor that is on the device is returned as it is, and so is one without elements.
 Status copyToDevice(const Ref<Value> &value, const char *device, std::span<hal::Driver *const> drivers,

@@ -1,6 +1,7 @@
 #include "fit.h"
 
 #include "failure.h"
+#include "lost_norms.h"
 #include "random.h"
 #include "scores.h"
 #include "step_memory.h"
@@ -85,6 +86,9 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
     Feed check(*options.validation, evaluate, numbers);
   }
   checkMemory();
+  if (session.position.step == 0)
+    if (std::string warning = lostBatchNorms(*session.training, session.instance.variables()); !warning.empty())
+      note(std::move(warning));
   restore();
   history.optimizer = session.training->optimizer;
   history.loss = session.training->loss;

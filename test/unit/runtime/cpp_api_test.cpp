@@ -2,6 +2,9 @@
 #include "vx/runtime/vx.hpp"
 
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <set>
 
 // The bytes of a temporary do not outlive the module.
 static_assert(!std::is_constructible_v<vx::Module, std::vector<std::byte>, std::string>);
@@ -11,6 +14,121 @@ static int check(bool condition, const char *what) {
   if (!condition)
     std::fprintf(stderr, "wrong: %s\n", what);
   return condition ? 0 : 1;
+}
+
+static_assert(std::is_nothrow_copy_constructible_v<vx::Device> && std::is_trivially_copyable_v<vx::Device>);
+
+static std::string faultOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const vx::Error &error) {
+    return std::to_string(error.code()) + ' ' + error.what();
+  }
+  return "none";
+}
+
+static int checkDeviceValues() {
+  using vx::Device, vx::DeviceKind;
+  int wrong = 0;
+  wrong += check(Device("cuda:1").kind() == DeviceKind::cuda && Device("cuda:1").index() == 1, "a device's parts");
+  wrong += check(Device("cuda") == Device(DeviceKind::cuda) && Device("cuda:1") != Device("cuda:2") &&
+                     Device("cuda:1") != Device("rocm:1"),
+                 "equal devices");
+  wrong += check(Device("vulkan:3").text() == "vulkan:3" && Device("auto").text() == "auto" &&
+                     std::string(Device(DeviceKind::automatic, 3)) == "auto",
+                 "texts of devices");
+  const std::set<Device> ordered = {Device("cpu"), Device("cuda:1"), Device("cuda"), Device("cpu:0")};
+  wrong += check(ordered.size() == 3 && std::hash<Device>()(Device("cpu")) == std::hash<Device>()(Device("cpu:0")) &&
+                     std::hash<Device>()(Device("cpu")) != std::hash<Device>()(Device("cpu:1")),
+                 "devices in sets");
+  wrong +=
+      check(faultOf([] { Device("gpu"); }) == "1 device 'gpu': expected auto, cpu, cuda, rocm, vulkan or null, and "
+                                              "a number after a colon or none",
+            "an unknown kind");
+  for (const char *text : {"cuda:", "cuda:-1", "cuda:1x", "cuda:4294967296"})
+    wrong +=
+        check(faultOf([&] { (void)Device(text); }) ==
+                  std::string("1 device '") + text + "': expected a number after the colon, got '" + (text + 5) + "'",
+              text);
+  wrong += check(faultOf([] { Device("auto:0"); }).ends_with("after the colon, and none for auto, got '0'"), "auto:0");
+  // The host's memory is that of the CPU.
+  wrong += check(vx::available(DeviceKind::cpu) && Device("cpu").isAvailable() && !Device("cpu").isGpu(), "the CPU");
+  wrong += check(!Device("cpu:1").isAvailable() && !Device("cpu:1").isGpu(), "a CPU that is not there");
+  wrong += check(std::string_view(Device("cpu").info().device) == "cpu:0" && Device("cpu").info().name[0] != 0 &&
+                     Device("cpu").info().software == 0,
+                 "facts about the CPU");
+  wrong += check(vx::devices(DeviceKind::cpu) == std::vector{Device("cpu")} &&
+                     vx::devices(DeviceKind::automatic).size() == 1,
+                 "all devices");
+  wrong += check(faultOf([] { (void)Device("cpu:9").info(); }) ==
+                     "5 vx_device_find: device 'cpu:9' is not there: cpu: there is no device 9, but 1 of them",
+                 faultOf([] { (void)Device("cpu:9").info(); }).c_str());
+  wrong += check(!Device("null").isGpu(), "null is no GPU");
+  // The default: the environment's, then one that is set.
+  unsetenv("VX_DEVICE");
+  wrong += check(Device() == Device("auto") && vx::InstanceOptions().device == "auto", "no default device");
+  setenv("VX_DEVICE", "cuda", 1);
+  wrong += check(Device() == Device("cuda:0") && vx::InstanceOptions().device == "cuda", "VX_DEVICE");
+  vx::setDefaultDevice(Device("cpu"));
+  wrong += check(Device() == Device("cpu") && vx::InstanceOptions().device == "cpu:0", "a device that is set");
+  wrong += check(faultOf([] { vx::setDefaultDevice(Device("cpu:9")); }).starts_with("5 ") && Device() == Device("cpu"),
+                 "a default device that is not there");
+  wrong += check(vx::Value::ones({2}).device() == "cpu:0", "tensors on the default device");
+  vx::setDefaultDevice(std::nullopt);
+  wrong += check(Device() == Device("cuda"), "VX_DEVICE again");
+  setenv("VX_DEVICE", "gpu", 1);
+  wrong += check(faultOf([] { Device(); }).starts_with("1 VX_DEVICE: device 'gpu': expected "), "a wrong VX_DEVICE");
+  setenv("VX_DEVICE", "", 1);
+  wrong += check(Device() == Device("auto"), "an empty VX_DEVICE");
+  return wrong;
+}
+
+// Equal bytes after each way, on all devices that are there.
+static int checkFilled() {
+  using vx::Device, vx::DeviceKind;
+  int wrong = 0;
+  std::vector<Device> all = {Device("cpu")};
+  for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::rocm, DeviceKind::vulkan})
+    for (const Device &device : vx::devices(kind))
+      all.push_back(device);
+  std::printf("%zu devices\n", all.size());
+  for (const Device &device : all) {
+    const vx::Value zeros = vx::Value::zeros({2, 3}, VX_I16, device), ones = vx::Value::ones({3}, VX_F32, device);
+    wrong += check(zeros.device() == device.text() && ones.device() == device.text(), "where tensors are");
+    const vx::Value home = zeros.to(Device("cpu")), one = ones.to("cpu");
+    wrong += check(home.dims()[1] == 3 && home.bytes().size() == 12 && home.data<int16_t>()[5] == 0, "zeros");
+    wrong += check(one.data<float>()[0] == 1 && one.data<float>()[2] == 1, "ones");
+    std::vector<int64_t> numbers(1000);
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<int64_t>(i * i) - 5000;
+    const vx::Value x = vx::Value::tensor<int64_t>({10, 100}, numbers);
+    for (const Device &other : all) {
+      const vx::Value back = x.to(device).to(other).to(device).to(DeviceKind::cpu);
+      wrong += check(std::equal(numbers.begin(), numbers.end(), back.data<int64_t>().begin()) && back.dims()[1] == 100,
+                     "bytes after a round trip");
+    }
+  }
+  wrong += check(
+      vx::Value::ones({1}, VX_F64).data<double>()[0] == 1 && vx::Value::ones({1}, VX_I64).data<int64_t>()[0] == 1 &&
+          vx::Value::ones({2}, VX_U8).data<uint8_t>()[1] == 1 && vx::Value::ones({2}, VX_I32).data<int32_t>()[1] == 1 &&
+          vx::Value::ones({2}, VX_BOOL).bytes()[1] == std::byte(1),
+      "ones of other types");
+  wrong += check(vx::Value::ones({1}, VX_F16).bytes()[1] == std::byte(0x3C) &&
+                     vx::Value::ones({1}, VX_BF16).bytes()[1] == std::byte(0x3F),
+                 "ones of narrow floats");
+  wrong += check(vx::Value::zeros({}).bytes().size() == 4 && vx::Value::empty({0, 7}).bytes().empty(), "shapes");
+  wrong += check(faultOf([] { (void)vx::Value::zeros({2, -1}); }) ==
+                     "1 tensor: expected sizes of 0 or more that memory holds, got -1",
+                 "a size below 0");
+  wrong +=
+      check(faultOf([] { (void)vx::Value::zeros({1LL << 62, 1LL << 62}); }).starts_with("1 "), "too many elements");
+  wrong += check(faultOf([] { (void)vx::Value::ones({2}, VX_I4); }) ==
+                     "4 ones: expected a type of numbers of 8 bits or more, got i4",
+                 "ones of i4");
+  wrong += check(vx::Value::zeros({3}, VX_I4).bytes().size() == 2, "zeros of i4");
+  wrong +=
+      check(faultOf([] { (void)vx::Value::zeros({1}, VX_F32, Device("cpu:3")); }).starts_with("5 "), "no such device");
+  return wrong;
 }
 
 int main(int argc, char **argv) {
@@ -35,6 +153,8 @@ int main(int argc, char **argv) {
     wrong += check(outputs.size() == 1 && outputs[0].data<int32_t>()[2] == 16, "result");
     const vx::Value words = vx::Value::strings(std::vector<int64_t>{2}, std::vector<std::string>{"a", "\u00e4b"});
     wrong += check(words.info().count == 2 && words.strings()[1] == "\u00e4b", "strings");
+    wrong += checkDeviceValues();
+    wrong += checkFilled();
     wrong += check(vx::listDevices().starts_with("{\"version\":1,"), "devices");
     call.setStream(nullptr);
     try {

@@ -228,6 +228,8 @@ TEST_F(NullArguments, areNamed) {
   check("vx_module_describe", vx_module_describe, {}, module, &madeText);
   check("vx_module_verify", vx_module_verify, {}, module);
   check("vx_list_devices", vx_list_devices, {}, &madeText);
+  vx_device_info device = {};
+  check("vx_device_find", vx_device_find, {"device"}, "cpu", &device);
   vx_instance_options options = {};
   options.struct_size = sizeof(options);
   check("vx_instance_create", vx_instance_create, {"options"}, module, &options, &madeInstance);

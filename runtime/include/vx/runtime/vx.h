@@ -406,6 +406,22 @@ typedef struct vx_instance vx_instance;
  * driver"}]} Thread-safe. Opens the vendors' libraries, so the first use may take long. */
 VX_API VX_MUST_CHECK vx_status vx_list_devices(char **out_json);
 
+/* A device that is there. The texts end with a zero byte; a longer one is cut off. */
+typedef struct vx_device_info {
+  char device[32];       /* "cuda:1" */
+  char name[256];        /* as the driver has it, "NVIDIA H200" */
+  uint64_t total_memory; /* bytes; 0: not known */
+  uint8_t software;      /* not 0: a GPU's interface on the CPU */
+} vx_device_info;
+
+/* Finds a device.
+ *
+ * \param device    As for vx_value_to_device. Borrowed.
+ * \param out_info  On success the device, which "auto" and a backend's name choose; on failure all bytes are 0.
+ * \returns VX_NO_DEVICE for a device that is not there, with the reason; VX_INVALID_ARGUMENT for an unknown name.
+ * Thread-safe. Opens the vendor's library, so the first use may take long. */
+VX_API VX_MUST_CHECK vx_status vx_device_find(const char *device, vx_device_info *out_info);
+
 /* A size of vx_module_symbols and its value. */
 typedef struct vx_symbol_value {
   const char *name;

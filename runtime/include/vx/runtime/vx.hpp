@@ -3,8 +3,11 @@
 #ifndef VX_RUNTIME_VX_HPP
 #define VX_RUNTIME_VX_HPP
 
+#include "vx/runtime/device.hpp"
+#include "vx/runtime/error.hpp"
 #include "vx/runtime/vx.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -26,30 +29,6 @@
 namespace vx {
 // Inline, so that users write vx::Module, and the runtime's own classes stay apart.
 inline namespace api {
-
-// A failed status. `report` is the device report of VX_NO_DEVICE, else empty.
-class Error : public std::runtime_error {
-public:
-  explicit Error(vx_status status)
-      : std::runtime_error(vx_status_message(status)), statusCode(vx_status_code(status)),
-        deviceReport(vx_status_report(status) ? vx_status_report(status) : "") {
-    vx_status_release(status);
-  }
-  // A failure of a library over this one.
-  Error(vx_code code, const std::string &message) : std::runtime_error(message), statusCode(code) {}
-  vx_code code() const { return statusCode; }
-  const std::string &report() const { return deviceReport; }
-
-private:
-  vx_code statusCode;
-  std::string deviceReport;
-};
-
-// Throws an Error for a failed status, which it releases.
-inline void check(vx_status status) {
-  if (status)
-    throw Error(status);
-}
 
 // Takes over a string that a function returned.
 inline std::string takeString(char *string) {
@@ -191,6 +170,32 @@ public:
     return value;
   }
 
+  // A tensor of zeros, of ones, and one whose elements are not meant to be read (at present zeros), in the memory of a
+  // device; the default device if that is no `automatic`, else the host. Throws Error: VX_INVALID_ARGUMENT for a size
+  // below 0, VX_UNSUPPORTED for ones of a type of less than 16 bits that is no integer of 8, VX_NO_DEVICE,
+  // VX_OUT_OF_MEMORY.
+  static Value zeros(std::span<const int64_t> dims, vx_element_type type = VX_F32, const Device &device = Device()) {
+    return filled(dims, type, device, {});
+  }
+  static Value ones(std::span<const int64_t> dims, vx_element_type type = VX_F32, const Device &device = Device()) {
+    return filled(dims, type, device, oneOf(type));
+  }
+  static Value empty(std::span<const int64_t> dims, vx_element_type type = VX_F32, const Device &device = Device()) {
+    return filled(dims, type, device, {});
+  }
+  static Value zeros(std::initializer_list<int64_t> dims, vx_element_type type = VX_F32,
+                     const Device &device = Device()) {
+    return zeros(std::span(dims.begin(), dims.size()), type, device);
+  }
+  static Value ones(std::initializer_list<int64_t> dims, vx_element_type type = VX_F32,
+                    const Device &device = Device()) {
+    return ones(std::span(dims.begin(), dims.size()), type, device);
+  }
+  static Value empty(std::initializer_list<int64_t> dims, vx_element_type type = VX_F32,
+                     const Device &device = Device()) {
+    return empty(std::span(dims.begin(), dims.size()), type, device);
+  }
+
   // One more reference to a value that is borrowed, as an observer's are.
   static Value share(vx_value *borrowed) {
     vx_value_retain(borrowed);
@@ -209,6 +214,7 @@ public:
     check(vx_value_to_device(object, device.c_str(), &result.object));
     return result;
   }
+  Value to(const Device &device) const { return to(device.text()); }
   // The device that holds a tensor, "cuda:0"; empty for a sequence or an optional.
   std::string device() const {
     const char *name = vx_value_device(object);
@@ -246,6 +252,64 @@ public:
                                   vx_element_type_name(elementTypeOf<T>()));
     std::span<const std::byte> all = bytes();
     return {reinterpret_cast<const T *>(all.data()), all.size() / sizeof(T)};
+  }
+
+private:
+  // The bytes of a 1.
+  static std::vector<std::byte> oneOf(vx_element_type type) {
+    auto bytesOf = [](auto number) {
+      const auto *first = reinterpret_cast<const std::byte *>(&number);
+      return std::vector<std::byte>(first, first + sizeof(number));
+    };
+    switch (type) {
+    case VX_F32:
+      return bytesOf(1.0F);
+    case VX_F64:
+      return bytesOf(1.0);
+    case VX_F16:
+      return bytesOf(uint16_t(0x3C00));
+    case VX_BF16:
+      return bytesOf(uint16_t(0x3F80));
+    case VX_BOOL:
+    case VX_I8:
+    case VX_U8:
+      return bytesOf(uint8_t(1));
+    case VX_I16:
+    case VX_U16:
+      return bytesOf(uint16_t(1));
+    case VX_I32:
+    case VX_U32:
+      return bytesOf(uint32_t(1));
+    case VX_I64:
+    case VX_U64:
+      return bytesOf(uint64_t(1));
+    default:
+      throw Error(VX_UNSUPPORTED,
+                  std::string("ones: expected a type of numbers of 8 bits or more, got ") + vx_element_type_name(type));
+    }
+  }
+  // Of elements that are all `element`; without one all bytes are 0.
+  static Value filled(std::span<const int64_t> dims, vx_element_type type, const Device &device,
+                      const std::vector<std::byte> &element) {
+    uint64_t count = 1;
+    for (int64_t dim : dims) {
+      if (dim < 0 || (dim > 0 && count > UINT64_MAX / 64 / static_cast<uint64_t>(dim)))
+        throw Error(VX_INVALID_ARGUMENT,
+                    "tensor: expected sizes of 0 or more that memory holds, got " + std::to_string(dim));
+      count *= static_cast<uint64_t>(dim);
+    }
+    std::vector<std::byte> bytes;
+    try {
+      bytes.resize((count * vx_element_type_bits(type) + 7) / 8);
+    } catch (const std::exception &) {
+      throw Error(VX_OUT_OF_MEMORY,
+                  "tensor: no memory for " + std::to_string(count) + " elements of " + vx_element_type_name(type));
+    }
+    if (!element.empty())
+      for (size_t i = 0; i < bytes.size(); i += element.size())
+        std::copy(element.begin(), element.end(), bytes.begin() + static_cast<ptrdiff_t>(i));
+    const Value made = raw(type, dims, bytes.data(), bytes.size());
+    return device.kind() == DeviceKind::automatic ? made : made.to(device);
   }
 };
 
@@ -317,8 +381,8 @@ inline std::string listDevices() {
 }
 
 struct InstanceOptions {
-  std::string device = "auto";
-  std::string deviceOrder = {}; // empty: VX_DEVICE_ORDER or the default
+  std::string device = detail::defaultDeviceText(); // a Device, or its text; "cuda" is any GPU of cuda
+  std::string deviceOrder = {};                     // empty: VX_DEVICE_ORDER or the default
   bool noFallback = false;
   uint32_t threads = 0;
   std::string variant = {};                                  // empty: the best
