@@ -15,6 +15,9 @@ import tempfile
 PROGRAMS = ("apt-cache", "apt-get", "clang-format-22", "cmake", "cpack", "ctest", "curl", "dpkg-query", "git", "ninja", "perl", "pip", "sudo", "xz")
 PACKAGES = ("mpmath", "nanobind", "numpy", "onnx", "onnxruntime", "torch", "vx")
 
+# Arguments that are no flags, too many or too few.
+WORDS = {"setup": ["word"], "quickstart": ["word"], "onnx-coverage": ["word", "word"], "site": ["word"], "api-reference": ["word"], "release": [], "test-skips": ["word"],
+         "build-wheels": ["word", "word", "word"]}
 FAULTS = {
     "silent": "#!/usr/bin/env bash\n# silent: does nothing.\nexit 0\n",
     "ignores": '#!/usr/bin/env bash\n# ignores: has no arguments.\ngit init\n',
@@ -113,6 +116,9 @@ def main():
         for name in names:
             for problem in folder.problems(name):
                 expect("scripts", problem)
+        for name, words in WORDS.items():
+            done = subprocess.run([os.path.join(folder.scripts, name), *words], capture_output=True, text=True, cwd=os.path.dirname(folder.scripts), env=folder.environment, timeout=30)
+            expect(f"{name} {' '.join(words)}", "" if done.returncode == 2 and "see --help" in done.stderr else f"expected exit code 2, got {done.returncode}: {done.stderr}")
         for name, text in FAULTS.items():
             folder.write(os.path.join(folder.scripts, name), text)
             expect(f"the planted script '{name}'", "" if list(folder.problems(name, 30 if name != "waits" else 1)) else "it was not found")
