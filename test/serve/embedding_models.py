@@ -28,9 +28,10 @@ def texts(count, seed, longest=60):
 
 
 def tiny_model(path, seed=0, width=24, heads=3, layers=2, positions=64, types=True, index=TensorProto.INT64, output="last_hidden_state", also=(), sizes=False,
-               words=len(VOCABULARY), outside="", places_input=False, hides=False):
+               words=len(VOCABULARY), outside="", places_input=False, hides=False, labels=0):
     """BERT: embeddings, and layers of attention and a wider network. What `also` names are further outputs of rank 2, of which `hides` leaves no other. With
-    `sizes` the vectors tell how many texts of which length were run together. `outside` is a file beside the model for its weights. With `places_input` places are an input."""
+    `sizes` the vectors tell how many texts of which length were run together. `outside` is a file beside the model for its weights. With `places_input` places are an input. With `labels` the only
+    output is that of a classifier, "logits"."""
     random = np.random.default_rng(seed)
     nodes, weights = [], []
 
@@ -82,6 +83,11 @@ def tiny_model(path, seed=0, width=24, heads=3, layers=2, positions=64, types=Tr
         outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width]))
     if hides:
         outputs = outputs[1:]
+    if labels:
+        first = node("Gather", [x, constant("first", np.int64(0))], "first.vector", axis=1)
+        linear(node("Tanh", [linear(first, "pooler", width, width)], "pooled"), "classifier", width, labels)
+        node("Mul", ["classifier", constant("wider", np.float32(3))], "logits")
+        outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", labels])]
     graph = helper.make_graph(nodes, "tiny", [helper.make_tensor_value_info(name, index, ["batch", "sequence"]) for name in inputs], outputs, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)
@@ -247,6 +253,40 @@ class Folder:
         if normalize:
             vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors.astype(np.float32), sum(len(ids) for ids, _ in encoded)
+
+
+class CrossEncoder(Folder):
+    """A folder with a classifier of pairs of texts, and the scores that sentence-transformers' CrossEncoder gives: the activation of the logit of a pair, which is cut to
+    `max_tokens` from the longer text's end."""
+
+    def __init__(self, path, activation=None, config=None, max_tokens=32, tokenizer="vocab.txt", **network):
+        self.path, self.max_tokens, self.side, self.cased = path, max_tokens, "right", False
+        self.model = os.path.join(path, "model.onnx")
+        os.makedirs(path)
+        words = self.write_tokenizer(tokenizer)
+        tiny_model(self.model, words=words, labels=1, **network)
+        stored = {"architectures": ["BertForSequenceClassification"], "id2label": {"0": "LABEL_0"}} if config is None else config
+        write_json(f"{path}/config.json", {"max_position_embeddings": max_tokens, "pad_token_id": 0, "model_type": "bert", **stored})
+        self.is_sigmoid = activation != "Identity"
+
+    def logits(self, query, given):
+        tokenizer = self.tokenizer.tokenizer
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_tokens, strategy="longest_first")
+        session, logits = reference(self.model), []
+        for text in given:
+            encoded = tokenizer.encode(query, text)
+            feed = {"input_ids": encoded.ids, "attention_mask": [1] * len(encoded.ids), "token_type_ids": encoded.type_ids}
+            logits.append(session.run(["logits"], {i.name: np.array([feed[i.name]], np.int64) for i in session.get_inputs()})[0][0, 0])
+        return np.array(logits, np.float64)
+
+    def scores(self, query, given):
+        logits = self.logits(query, given)
+        return 1 / (1 + np.exp(-logits)) if self.is_sigmoid else logits
+
+    def tokens(self, query, given):
+        self.tokenizer.tokenizer.no_truncation()
+        return [len(self.tokenizer.tokenizer.encode(query, text).ids) for text in given]
 
 
 def reference(path):

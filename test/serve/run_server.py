@@ -16,6 +16,7 @@ from check_embeddings import check_deterministic, check_embeddings, check_openai
 from check_hostile import check_large_calls, check_names, check_promises
 from check_models import check_changed_models, check_failing_models, make_models
 from check_operation import check_addresses, check_cancel, check_command_line, check_descriptors, check_gone_clients, check_load, check_reload
+from check_rerank import check_rerank
 from check_tensors import check_batches, check_infer, check_plain_folder, check_repository
 from digits import ROOT
 from embedding_models import Folder
@@ -59,6 +60,7 @@ def main():
             "device_loss": lambda bench: check_device_loss(bench, arguments.losing_vulkan),
             "several_devices": lambda bench: check_several_devices(bench, arguments.losing_vulkan),
             "embeddings": lambda bench: check_embeddings(bench, tiny),
+            "rerank": check_rerank,
         }
         chosen = arguments.only.split(",") if arguments.only else list(checks)
         for name in chosen:

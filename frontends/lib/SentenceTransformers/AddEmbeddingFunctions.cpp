@@ -25,10 +25,10 @@ std::string describeTensor(Type type) {
   return tensor ? describeType(tensor) : "no tensor";
 }
 
-/// The inputs of a model of embeddings, and the output with the vectors of tokens.
+/// The inputs of a model, and the output with the vectors of tokens, or with the logits of a cross-encoder.
 struct Model {
   func::FuncOp function;
-  unsigned mask = 0, hidden = 0;
+  unsigned mask = 0, output = 0;
   std::optional<int64_t> width;
 };
 
@@ -43,7 +43,7 @@ public:
         model.function = function;
     if (!model.function)
       return fail("the model has no function");
-    if (!checkInputs(model) || !findHidden(model))
+    if (!checkInputs(model) || !(folder.scores ? findLogits(model) : findHidden(model)))
       return std::nullopt;
     return model;
   }
@@ -112,7 +112,7 @@ private:
                   "got " +
                   (outputs.empty() ? "none" : outputs)),
              false;
-    model.hidden = *found;
+    model.output = *found;
     auto type = cast<RankedTensorType>(model.function.getResultTypes()[*found]);
     auto name = model.function.getResultAttrOfType<StringAttr>(*found, kName);
     SmallVector<DimAttr> dims = getDims(type),
@@ -128,6 +128,31 @@ private:
               std::to_string(*folder.wordDimension);
       return false;
     }
+    return true;
+  }
+
+  /// The only output, or of several the one named logits: a number for each text of the batch.
+  bool findLogits(Model &model) {
+    std::string outputs;
+    std::optional<unsigned> found;
+    for (unsigned i = 0; i < model.function.getNumResults(); ++i) {
+      auto name = model.function.getResultAttrOfType<StringAttr>(i, kName);
+      outputs += (outputs.empty() ? "'" : ", '") + (name ? name.getValue().str() : "") + "' " +
+                 describeTensor(model.function.getResultTypes()[i]);
+      if (model.function.getNumResults() == 1 || (name && name.getValue() == "logits"))
+        found = i;
+    }
+    auto batch = getDims(cast<RankedTensorType>(model.function.getArgumentTypes()[0]))[0];
+    auto type = found ? dyn_cast<RankedTensorType>(model.function.getResultTypes()[*found]) : RankedTensorType();
+    SmallVector<DimAttr> dims = type ? getDims(type) : SmallVector<DimAttr>();
+    bool isScore = type && isa<FloatType>(type.getElementType()) && (dims.size() == 1 || dims.size() == 2) &&
+                   dims[0] == batch && (dims.size() == 1 || dims[1].asConstant() == 1);
+    if (!isScore)
+      return fail("expected one output, or one named logits, of floats [" + batch.str() + ",1], got " +
+                  (outputs.empty() ? "none" : outputs)),
+             false;
+    model.output = *found;
+    model.width = 1;
     return true;
   }
 
@@ -148,7 +173,7 @@ public:
     builder.setInsertionPoint(end);
     GraphBuilder g(builder,
                    getSourceLocation(builder.getContext(), ("pooling_" + pooling).str(), "Pooling", folder.path));
-    Expression hidden{&g, g.cast(end->getOperand(model.hidden), g.builder.getF32Type())};
+    Expression hidden{&g, g.cast(end->getOperand(model.output), g.builder.getF32Type())};
     Expression vector = pool(pooling, hidden, {&g, function.getArgument(model.mask)});
     for (auto [number, step] : llvm::enumerate(folder.steps))
       vector = step.dense ? apply(*step.dense, number, vector) : unitNorm(vector);
@@ -161,6 +186,26 @@ public:
         builder.getDictionaryAttr(builder.getNamedAttr(kName, builder.getStringAttr("embedding"))),
         builder.getDictionaryAttr(builder.getNamedAttr(kName, builder.getStringAttr("unit_embedding")))};
     function.setType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+    function.setAllResultAttrs(attributes);
+    return true;
+  }
+
+  bool addScore() {
+    OpBuilder builder(model.function);
+    builder.setInsertionPointAfter(model.function);
+    auto function = cast<func::FuncOp>(builder.clone(*model.function));
+    function.setName("score");
+    Operation *end = function.getBody().front().getTerminator();
+    builder.setInsertionPoint(end);
+    GraphBuilder g(builder, getSourceLocation(builder.getContext(), "score", "Score", folder.path));
+    Expression logits{&g, g.cast(end->getOperand(model.output), g.builder.getF32Type())};
+    Value logit = g.hasRefused() ? Value() : g.reshape(logits, {getSizes(logits)[0], g.dim(1)});
+    if (g.hasRefused())
+      return false;
+    end->setOperands(logit);
+    DictionaryAttr attributes[] = {
+        builder.getDictionaryAttr(builder.getNamedAttr(kName, builder.getStringAttr("logit")))};
+    function.setType(builder.getFunctionType(function.getArgumentTypes(), logit.getType()));
     function.setAllResultAttrs(attributes);
     return true;
   }
@@ -250,6 +295,13 @@ std::optional<int64_t> addEmbeddingFunctions(ModuleOp module, const EmbeddingFol
   std::optional<Model> model = ModelCheck(folder, error).run(module);
   if (!model)
     return std::nullopt;
+  FunctionBuilder functions(folder, *model);
+  if (folder.scores) {
+    if (functions.addScore())
+      return model->width;
+    error = folder.path + ": the logits cannot be scores";
+    return std::nullopt;
+  }
   int64_t width = *model->width;
   std::string source = folder.modelPath;
   for (const EmbeddingStep &step : folder.steps) {
@@ -263,7 +315,6 @@ std::optional<int64_t> addEmbeddingFunctions(ModuleOp module, const EmbeddingFol
     width = step.dense->outputs;
     source = step.dense->path;
   }
-  FunctionBuilder functions(folder, *model);
   for (StringRef pooling : {"last", "mean", "cls"}) // each goes before the one that was added first
     if (!functions.add(pooling)) {
       error = folder.path + ": the vectors of tokens cannot be pooled";

@@ -63,6 +63,10 @@ private:
     transformer = folder.path;
     const std::string path = joinPath(folder.path, "modules.json");
     if (!llvm::sys::fs::exists(path)) {
+      if (llvm::Error error = readScores())
+        return error;
+      if (folder.scores)
+        return llvm::Error::success();
       folder.pooling = "mean";
       folder.notes.push_back(
           "'" + folder.path +
@@ -117,6 +121,55 @@ private:
       folder.steps.pop_back();
     }
     return llvm::Error::success();
+  }
+
+  /// A classifier with one label is a cross-encoder, whose score is the activation that sentence-transformers stores.
+  llvm::Error readScores() {
+    llvm::Expected<ConfigFile> config = ConfigFile::read(joinPath(folder.path, "config.json"));
+    if (!config)
+      return config.takeError();
+    bool isClassifier = false;
+    const bool hasClass = config->has("architectures");
+    if (const json::Value *value = config->lookup("architectures")) {
+      const json::Array *names = value->getAsArray();
+      for (const json::Value &name : names ? *names : json::Array())
+        isClassifier |= name.getAsString().value_or("").ends_with("ForSequenceClassification");
+      if (!names)
+        config->fail("architectures", "a list", *value);
+    }
+    // As transformers counts them: 2 where the file has no number.
+    std::optional<int64_t> labels = config->getCount("num_labels");
+    if (const json::Value *value = config->lookup("id2label")) {
+      if (const json::Object *names = value->getAsObject())
+        labels = names->size();
+      else
+        config->fail("id2label", "an object", *value);
+    }
+    if (llvm::Error error = config->takeError())
+      return error;
+    folder.scores = isClassifier || (!hasClass && labels == 1);
+    if (!folder.scores)
+      return llvm::Error::success();
+    if (labels.value_or(2) != 1)
+      return makeConfigError(config->getName() +
+                             ": a model for sequence classification: expected one label, as a cross-encoder has, got " +
+                             std::to_string(labels.value_or(2)));
+    std::string key = "sbert_ce_default_activation_function", given = "torch.nn.modules.activation.Sigmoid";
+    std::optional<std::string> stated = config->getString(key);
+    if (const json::Value *value = config->lookup("sentence_transformers")) {
+      const json::Object *object = value->getAsObject();
+      if (!object)
+        config->fail("sentence_transformers", "an object", *value);
+      else if (const json::Value *function = object->get("activation_fn"); function && !function->getAsNull()) {
+        key = "sentence_transformers.activation_fn";
+        stated = function->getAsString() ? function->getAsString()->str() : showJson(*function);
+      }
+    }
+    llvm::StringRef name = llvm::StringRef(stated ? *stated : given).rsplit('.').second;
+    if (name != "Sigmoid" && name != "Identity")
+      config->fail("'" + llvm::Twine(key) + "': expected Sigmoid or Identity of PyTorch, got '" + *stated + "'");
+    activation = name == "Sigmoid" ? "sigmoid" : "identity";
+    return config->takeError();
   }
 
   llvm::Error readPooling(const std::string &place) {
@@ -328,6 +381,11 @@ private:
       folder.tokenizerKind = "text/plain";
       describeWordPiece(config, tokenizer);
     } else if (path.empty() && !(path = find({"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})).empty()) {
+      if (folder.scores)
+        return makeConfigError(folder.path +
+                               ": expected a tokenizer.json or a vocab.txt, which say how two texts are "
+                               "put together, got '" +
+                               llvm::sys::path::filename(path) + "'");
       folder.tokenizerKind = "application/vnd.sentencepiece";
       describeSentencePiece(config, llvm::sys::path::filename(path), tokenizer);
     }
@@ -346,17 +404,22 @@ private:
   }
 
   void writeSettings() {
-    json::Object settings{{"version", 1},
-                          {"name", folder.name},
-                          {"pooling", folder.pooling},
-                          {"normalize", folder.normalizes},
-                          {"max_tokens", maxTokens},
-                          {"padding", padding},
-                          {"lowercase", lowercases},
-                          {"prompts", std::move(prompts)},
-                          {"default_prompt", defaultPrompt},
-                          {"can_shorten", canShorten},
-                          {"shorter_dimensions", json::Array(shorter)}};
+    if (folder.scores)
+      return writeSettings(json::Object{{"scores", json::Object{{"activation", activation}}}});
+    writeSettings(json::Object{{"pooling", folder.pooling},
+                               {"normalize", folder.normalizes},
+                               {"prompts", std::move(prompts)},
+                               {"default_prompt", defaultPrompt},
+                               {"can_shorten", canShorten},
+                               {"shorter_dimensions", json::Array(shorter)}});
+  }
+
+  void writeSettings(json::Object settings) {
+    settings["version"] = 1;
+    settings["name"] = folder.name;
+    settings["max_tokens"] = maxTokens;
+    settings["padding"] = padding;
+    settings["lowercase"] = lowercases;
     tokenizer["asset"] = folder.tokenizerName;
     settings["tokenizer"] = std::move(tokenizer);
     json::Value value(std::move(settings));
@@ -369,7 +432,7 @@ private:
   bool lowercases = false, canShorten = false;
   std::vector<int64_t> shorter;
   json::Object prompts, tokenizer, tokenizerConfig;
-  std::string defaultPrompt, tokenizerConfigName;
+  std::string defaultPrompt, tokenizerConfigName, activation;
 };
 
 } // namespace

@@ -82,7 +82,7 @@ struct Embedder::Implementation {
   }
 
   const EmbeddingFunction &functionOf(const RunOptions &options) const {
-    return *model.find(options.pooling.value_or(model.info.pooling));
+    return model.info.scores ? model.scoring() : *model.find(options.pooling.value_or(model.info.pooling));
   }
 
   // What the text is called stands before what is wrong with it: "text 3: ".
@@ -141,9 +141,9 @@ struct Embedder::Implementation {
     for (EmbeddingFunction::Input input : function.inputs)
       inputs.push_back(function.indexType == VX_I64 ? makeInput<int64_t>(input, texts, longest, model.padding, VX_I64)
                                                     : makeInput<int32_t>(input, texts, longest, model.padding, VX_I32));
-    const std::vector<Value> outputs = calls[static_cast<size_t>(options.pooling.value_or(model.info.pooling))]
-                                           .take(instance, *function.info)
-                                           ->run(inputs);
+    CallPool &pool =
+        calls[model.info.scores ? calls.size() - 1 : static_cast<size_t>(options.pooling.value_or(model.info.pooling))];
+    const std::vector<Value> outputs = pool.take(instance, *function.info)->run(inputs);
     // Vectors that are cut short are made of the plain ones, and scaled then.
     const bool isWhole = result.columns == model.info.dimensions;
     const std::span<const float> values = outputs[isUnit && isWhole ? function.unit : function.plain].data<float>();
@@ -165,7 +165,7 @@ struct Embedder::Implementation {
   const EmbeddingModel model;
   const Instance instance;
   std::string device;
-  mutable std::array<CallPool, 3> calls; // by pooling
+  mutable std::array<CallPool, 4> calls; // by pooling, and of scores
 };
 
 Embedder::Embedder(const std::string &path, const InstanceOptions &options) : Embedder(Module(path), options) {}
@@ -189,8 +189,20 @@ Tokens Embedder::tokenize(std::string_view text, const TokenizeOptions &options)
   return implementation->model.tokenize(text, options);
 }
 
+Tokens Embedder::tokenizePair(std::string_view query, std::string_view text, const TokenizeOptions &options) const {
+  return implementation->model.tokenizePair(query, text, options);
+}
+
+float Embedder::scoreOf(float logit) const {
+  if (info().scores != Activation::sigmoid)
+    return logit;
+  return static_cast<float>(1 / (1 + std::exp(-static_cast<double>(logit))));
+}
+
 void Embedder::checkOptions(const RunOptions &options) const {
   const EmbedderInfo &about = info();
+  if (about.scores && (options.pooling || options.normalize || options.dimensions > 1))
+    throw argumentError("the model is a cross-encoder: expected no pooling, normalize or dimensions");
   if (options.pooling && !implementation->model.find(*options.pooling)) {
     std::string names;
     for (Pooling pooling : about.poolings)
@@ -230,6 +242,8 @@ Matrix Embedder::run(std::span<const Tokens> texts, const RunOptions &options) c
 
 Matrix Embedder::embed(std::span<const std::string> texts, const EmbedOptions &options,
                        EmbedStatistics *statistics) const {
+  if (info().scores)
+    throw argumentError("the model is a cross-encoder, which scores pairs of texts: expected a model of embeddings");
   checkOptions(options.run);
   EmbedStatistics counted;
   counted.texts = texts.size();

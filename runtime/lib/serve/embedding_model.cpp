@@ -106,10 +106,25 @@ EmbeddingModel::EmbeddingModel(const Module &module, const vx_asset_info &asset)
   padding = settings.padding;
   before = numbersOf(tokenizer, settings.before, settings.tokenizerAsset);
   after = numbersOf(tokenizer, settings.after, settings.tokenizerAsset);
-  for (Pooling pooling : {Pooling::cls, Pooling::mean, Pooling::last})
+  readFunctions();
+}
+
+void EmbeddingModel::readFunctions() {
+  const auto read = [&](const std::string &name, EmbeddingFunction &result) {
     for (const vx_function_info &function : module.functions())
-      if (function.name == fmt::format("embed_{}", poolingName(pooling)))
-        readFunction(pooling, function);
+      if (function.name == name)
+        readFunction(result, function);
+    return result.info != nullptr;
+  };
+  if (info.scores) {
+    if (!read("score", functions.back()))
+      throw dataError("the module has no function 'score', which asset '{}' names by 'scores'", EmbeddingAsset);
+    info.apart = scoring().apart;
+    return;
+  }
+  for (Pooling pooling : {Pooling::cls, Pooling::mean, Pooling::last})
+    if (read(fmt::format("embed_{}", poolingName(pooling)), functions[static_cast<size_t>(pooling)]))
+      info.poolings.push_back(pooling);
   if (!find(info.pooling))
     throw dataError("the module has no function 'embed_{}', which asset '{}' names by 'pooling'",
                     poolingName(info.pooling), EmbeddingAsset);
@@ -120,8 +135,7 @@ EmbeddingModel::EmbeddingModel(const Module &module, const vx_asset_info &asset)
                       EmbeddingAsset, info.dimensions, size);
 }
 
-void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &function) {
-  EmbeddingFunction &result = functions[static_cast<size_t>(pooling)];
+void EmbeddingModel::readFunction(EmbeddingFunction &result, const vx_function_info &function) {
   result.info = &function;
   bool hasIds = false;
   for (const vx_argument_info &input : std::span(function.inputs, function.input_count)) {
@@ -149,7 +163,26 @@ void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &funct
         info.maxTokens = static_cast<size_t>(symbol.max);
   }
   if (!hasIds)
-    throw dataError("function '{}': expected an input 'input_ids', but it is missing", function.name);
+    throw dataError("function '{}': wants an input 'input_ids', which is not there", function.name);
+  readOutputs(result, function);
+  result.apart = joinOf(module, function, result);
+}
+
+void EmbeddingModel::readOutputs(EmbeddingFunction &result, const vx_function_info &function) {
+  if (info.scores) {
+    for (size_t i = 0; i < function.output_count; ++i) {
+      const vx_argument_info &output = function.outputs[i];
+      if (std::string_view(output.name) != "logit")
+        continue;
+      if (!isMatrix(output) || output.element_type != VX_F32 || output.dims[1].size != 1)
+        throw dataError("function '{}': output 'logit': expected f32 of batch and 1, got {}", function.name,
+                        describe(output));
+      result.plain = result.unit = i;
+      info.dimensions = 1;
+      return;
+    }
+    throw dataError("function '{}': expected an output 'logit', got none", function.name);
+  }
   bool hasPlain = false, hasUnit = false;
   for (size_t i = 0; i < function.output_count; ++i) {
     const vx_argument_info &output = function.outputs[i];
@@ -169,10 +202,8 @@ void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &funct
     has = true;
   }
   if (!hasPlain || !hasUnit)
-    throw dataError("function '{}': expected outputs 'embedding' and 'unit_embedding', but '{}' is missing",
-                    function.name, hasPlain ? "unit_embedding" : "embedding");
-  info.poolings.push_back(pooling);
-  result.apart = joinOf(module, function, result);
+    throw dataError("function '{}': wants outputs 'embedding' and 'unit_embedding', '{}' is not there", function.name,
+                    hasPlain ? "unit_embedding" : "embedding");
 }
 
 std::string EmbeddingModel::addPrompt(std::string_view text, const TokenizeOptions &options) const {
@@ -194,45 +225,73 @@ std::string EmbeddingModel::addPrompt(std::string_view text, const TokenizeOptio
   return prompt;
 }
 
-Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &options) const {
+size_t EmbeddingModel::tokenLimit(const TokenizeOptions &options) const {
   const size_t most = options.maxTokens == 0 ? info.maxTokens : options.maxTokens;
   if (most > info.maxTokens)
-    throw argumentError("expected at most {} tokens a text, the model's limit, got {}", info.maxTokens, most);
+    throw argumentError("want at most {} tokens a text, which the model takes, got {}", info.maxTokens, most);
+  return most;
+}
+
+Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &options) const {
   if (!isUtf8(given))
-    throw argumentError("expected text of UTF-8, got other bytes");
-  std::string text = addPrompt(given, options);
-  if (settings.lowercase)
-    text = toLowerCase(text);
+    throw argumentError("want text of UTF-8, got bytes that are none");
+  return encode(addPrompt(given, options), std::nullopt, options);
+}
+
+Tokens EmbeddingModel::tokenizePair(std::string_view query, std::string_view text,
+                                    const TokenizeOptions &options) const {
+  if (!info.scores)
+    throw argumentError("the model embeds texts, expected a cross-encoder, which scores pairs of them");
+  if (!isUtf8(query) || !isUtf8(text))
+    throw argumentError("expected text of UTF-8, got bytes that are none");
+  return encode(std::string(query), std::string(text), options);
+}
+
+Tokens EmbeddingModel::encode(std::string first, std::optional<std::string> second,
+                              const TokenizeOptions &options) const {
+  const size_t most = tokenLimit(options);
+  if (settings.lowercase) {
+    first = toLowerCase(first);
+    if (second)
+      second = toLowerCase(*second);
+  }
   const size_t around = before.size() + after.size();
   // A message has the number of tokens of a text that is not much too long; of others it takes no more than is needed.
   constexpr size_t alwaysCounted = 32 << 10;
-  const bool isCounted = text.size() <= std::max(alwaysCounted, 16 * most) || most <= around;
+  const size_t bytes = first.size() + (second ? second->size() : 0);
+  const bool isCounted = bytes <= std::max(alwaysCounted, 16 * most) || most <= around;
   text::EncodeOptions encode = tokenizer.default_options();
   encode.offsets = text::OffsetUnit::none;
   encode.overflowing = false;
   encode.padding.reset();
   text::Truncation truncation = encode.truncation.value_or(text::Truncation());
+  if (second)
+    truncation.strategy = text::Truncation::Strategy::longest_first; // as sentence-transformers cuts pairs
   encode.truncation.reset();
   if (!isCounted)
     encode.truncation = {.max_length = most - around, .stride = 0};
+  const auto run = [&] {
+    return second ? tokenizer.encode_pair(first, *second, encode) : tokenizer.encode(first, encode);
+  };
+  const char *kind = second ? "pair" : "text";
   Tokens tokens;
   try {
-    text::Encoding encoding = tokenizer.encode(text, encode);
+    text::Encoding encoding = run();
     tokens.whole = encoding.ids.size() + around + encoding.is_truncated;
     tokens.isCounted = !encoding.is_truncated;
     if (tokens.whole > most) {
       if (!options.truncate)
-        throw argumentError("the text has {}{} tokens, the model takes {}", tokens.whole,
+        throw argumentError("the {} has {}{} tokens, the model takes {}", kind, tokens.whole,
                             tokens.isCounted ? "" : " or more", most);
       if (most <= around)
-        throw argumentError("expected more than the {} tokens that surround each text, got {}", around, most);
+        throw argumentError("want more than {} tokens a {}, which stand around it, got {}", around, kind, most);
       truncation.max_length = most - around;
       truncation.stride = 0;
       truncation.side = settings.truncationSide.value_or(truncation.side);
       encode.truncation = truncation;
       // Which it is already where the end goes.
       if (tokens.isCounted || truncation.side == text::Side::left)
-        encoding = tokenizer.encode(text, encode);
+        encoding = run();
     }
     tokens.ids = before;
     tokens.ids.insert(tokens.ids.end(), encoding.ids.begin(), encoding.ids.end());
@@ -244,7 +303,7 @@ Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &o
     throw argumentError("{}", error.what());
   }
   if (tokens.ids.empty())
-    throw argumentError("the text has no tokens");
+    throw argumentError("the {} has no tokens", kind);
   return tokens;
 }
 

@@ -13,9 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What a client may send in one request.
-constexpr size_t mostTexts = 2048;
-
 void appendRow(std::string &json, std::span<const float> row) {
   json += '[';
   for (size_t i = 0; i < row.size(); ++i)
@@ -179,6 +176,11 @@ void Service::embedAs(const RouteRequest &request, bool isOpenAi) {
   const std::shared_ptr<Embedder> embedder = model->embedder();
   if (!embedder)
     throw serviceError(ErrorCode::invalid_value, "model '{}' is none of embeddings", model->settings.name)
+        .about("model");
+  if (embedder->info().scores)
+    throw serviceError(ErrorCode::invalid_value,
+                       "model '{}' is a cross-encoder: expected a model of embeddings; /v1/rerank scores texts",
+                       model->settings.name)
         .about("model");
   EmbeddingRequest asked = readRequest(document, *embedder);
   gatekeeper()->countTokens(request.notes(), asked.tokens);

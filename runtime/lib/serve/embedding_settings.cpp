@@ -114,37 +114,20 @@ void readTokenizer(const Node &node, EmbeddingSettings &settings) {
       *place = node.strings(key);
 }
 
-} // namespace
+void readScores(const Node &node, EmbedderInfo &info) {
+  node.expectKeys({"activation"});
+  const std::string name = node.string("activation");
+  if (name != "identity" && name != "sigmoid")
+    node.fail("activation", "identity or sigmoid", node.get("activation"));
+  info.scores = name == "sigmoid" ? Activation::sigmoid : Activation::identity;
+}
 
-EmbeddingSettings parseEmbeddingSettings(std::string_view text) {
-  // Deeper than anything here is, it is wrong and not read.
-  const auto isShallow = [](int depth, Json::parse_event_t event, Json &) {
-    if ((event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) && depth > Deepest)
-      throw dataError("asset '{}': expected values in at most {} others, got more", EmbeddingAsset, Deepest);
-    return true;
-  };
-  Json json;
-  try {
-    json = Json::parse(text, isShallow);
-  } catch (const Json::exception &error) {
-    throw dataError("asset '{}': no JSON: {}", EmbeddingAsset, error.what());
-  }
-  const Node root(json, "");
-  if (const size_t version = root.number("version", 0, SIZE_MAX); version != 1)
-    throw dataError("asset '{}': 'version': expected 1, got {}", EmbeddingAsset, version);
-  root.expectKeys({"version", "name", "pooling", "normalize", "max_tokens", "padding", "lowercase", "prompts",
-                   "default_prompt", "can_shorten", "shorter_dimensions", "tokenizer"});
-  EmbeddingSettings settings;
-  EmbedderInfo &info = settings.info;
-  info.name = root.string("name");
+void readVectors(const Node &root, EmbedderInfo &info) {
   if (const std::optional<Pooling> pooling = parsePooling(root.string("pooling")))
     info.pooling = *pooling;
   else
     root.fail("pooling", "cls, mean or last", root.get("pooling"));
   info.normalizes = root.boolean("normalize");
-  info.maxTokens = root.number("max_tokens", 1, MostTokens);
-  settings.padding = static_cast<int32_t>(root.number("padding", 0, INT32_MAX));
-  settings.lowercase = root.boolean("lowercase");
   const Node prompts = root.node("prompts");
   for (const auto &[name, prompt] : prompts.json().items()) {
     if (!prompt.is_string())
@@ -162,6 +145,41 @@ EmbeddingSettings parseEmbeddingSettings(std::string_view text) {
     root.fail("shorter_dimensions", "a list of numbers of 1 or more", shorter);
   for (const Json &size : shorter)
     info.shorterDimensions.push_back(size.get<size_t>());
+}
+
+} // namespace
+
+EmbeddingSettings parseEmbeddingSettings(std::string_view text) {
+  // Deeper than anything here is, it is wrong and not read.
+  const auto isShallow = [](int depth, Json::parse_event_t event, Json &) {
+    if ((event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) && depth > Deepest)
+      throw dataError("asset '{}': expected values in at most {} others, got more", EmbeddingAsset, Deepest);
+    return true;
+  };
+  Json json;
+  try {
+    json = Json::parse(text, isShallow);
+  } catch (const Json::exception &error) {
+    throw dataError("asset '{}': no JSON: {}", EmbeddingAsset, error.what());
+  }
+  const Node root(json, "");
+  if (const size_t version = root.number("version", 0, SIZE_MAX); version != 1)
+    throw dataError("asset '{}': 'version': want 1, got {}", EmbeddingAsset, version);
+  if (root.has("scores"))
+    root.expectKeys({"version", "name", "scores", "max_tokens", "padding", "lowercase", "tokenizer"});
+  else
+    root.expectKeys({"version", "name", "pooling", "normalize", "max_tokens", "padding", "lowercase", "prompts",
+                     "default_prompt", "can_shorten", "shorter_dimensions", "tokenizer"});
+  EmbeddingSettings settings;
+  EmbedderInfo &info = settings.info;
+  info.name = root.string("name");
+  info.maxTokens = root.number("max_tokens", 1, MostTokens);
+  settings.padding = static_cast<int32_t>(root.number("padding", 0, INT32_MAX));
+  settings.lowercase = root.boolean("lowercase");
+  if (root.has("scores"))
+    readScores(root.node("scores"), info);
+  else
+    readVectors(root, info);
   readTokenizer(root.node("tokenizer"), settings);
   return settings;
 }

@@ -1,4 +1,4 @@
-// What a module of embeddings says of itself, in its asset embedding.json.
+// The properties of a module of embeddings or of a cross-encoder, in its asset embedding.json.
 #ifndef VX_SERVE_EMBEDDING_SETTINGS_H
 #define VX_SERVE_EMBEDDING_SETTINGS_H
 

@@ -102,6 +102,13 @@ void Metrics::countEmbeddings(std::string_view model, size_t texts, size_t token
   entry.tokens += tokens;
 }
 
+void Metrics::countScores(std::string_view model, size_t pairs, size_t tokens) {
+  std::lock_guard guard(lock);
+  OfModel &entry = of(model);
+  entry.scores += pairs;
+  entry.tokens += tokens;
+}
+
 std::string Metrics::text(std::span<const Gauge> gauges) const {
   std::string text;
   std::string_view before;
@@ -124,7 +131,8 @@ std::string Metrics::text(std::span<const Gauge> gauges) const {
         text += fmt::format("{}{} {}\n", name, labels({{"model", model}}), entry.*member);
   };
   writeCounter("vx_embeddings_total", "Texts that were embedded.", &OfModel::embeddings);
-  writeCounter("vx_tokens_total", "Tokens of texts that were embedded, without padding.", &OfModel::tokens);
+  writeCounter("vx_scores_total", "Pairs of a query and a text that were scored.", &OfModel::scores);
+  writeCounter("vx_tokens_total", "Tokens of texts that were embedded or scored, without padding.", &OfModel::tokens);
   writeCounter("vx_filled_rows_total", "Rows of nobody's, which runs of deterministic models were filled up with.",
                &OfModel::filledRows);
   writeHead(text, "vx_device_busy_seconds_total", "Time of batches on a device, of all its models together.",

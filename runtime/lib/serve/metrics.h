@@ -41,6 +41,7 @@ public:
   // How long a request was in the queue before it ran.
   void countWait(std::string_view model, std::chrono::nanoseconds time);
   void countEmbeddings(std::string_view model, size_t texts, size_t tokens);
+  void countScores(std::string_view model, size_t pairs, size_t tokens);
 
   // Batches of a model, and the rows of them all.
   struct Batches {
@@ -62,7 +63,7 @@ public:
 private:
   struct OfModel {
     Histogram seconds, queueSeconds, batchRows, batchTokens, batchSeconds;
-    uint64_t embeddings = 0, tokens = 0, filledRows = 0;
+    uint64_t embeddings = 0, scores = 0, tokens = 0, filledRows = 0;
   };
   OfModel &of(std::string_view model);
 

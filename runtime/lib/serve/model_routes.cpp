@@ -41,6 +41,11 @@ nlohmann::ordered_json describeEntry(const ModelTable::Entry &entry, const nlohm
   body["not_served"] = entry.model->refusals();
   if (const std::shared_ptr<Embedder> embedder = entry.model->embedder()) {
     const EmbedderInfo &info = embedder->info();
+    if (info.scores) {
+      body["rerank"] = {{"max_tokens", info.maxTokens},
+                        {"activation", *info.scores == Activation::sigmoid ? "sigmoid" : "identity"}};
+      return body;
+    }
     nlohmann::ordered_json poolings = nlohmann::ordered_json::array();
     for (Pooling pooling : info.poolings)
       poolings.push_back(poolingName(pooling));

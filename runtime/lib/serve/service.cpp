@@ -61,6 +61,8 @@ std::span<const Service::Route> Service::routes() {
       Route{"POST", "/api/v1/models/{}/unload", Access::admin, false, &Service::unloadModel},
       Route{"POST", "/api/v1/embeddings", Access::key, false, &Service::embed},
       Route{"POST", "/v1/embeddings", Access::key, false, &Service::embedOpenAi},
+      Route{"POST", "/v1/rerank", Access::key, false, &Service::rerank},
+      Route{"POST", "/rerank", Access::key, false, &Service::rerank},
       Route{"DELETE", "/v1/requests/{}", Access::admin, true, &Service::cancelRequests},
       Route{"GET", "/v1/models", Access::key, false, &Service::getOpenAiModels},
       Route{"GET", "/v1/models/{}", Access::key, false, &Service::getOpenAiModel},

@@ -30,6 +30,9 @@ struct ServiceOptions {
   size_t workers = 2;
 };
 
+// The most texts of one request.
+inline constexpr size_t mostTexts = 2048;
+
 // A request that is over, for the log.
 struct AccessRecord {
   std::string address, method, path, key, model, id; // empty: none
@@ -148,7 +151,8 @@ private:
   // \answer {"name","aliases","state":"ready|loading|unloaded|failed|device_lost","reason",
   // \answer "device":REPORT,"devices":[{"device","state":"ready|device_lost|refused","reason"}],"lost_devices",
   // \answer "functions":[{"name","batched","inputs":[TENSOR],"outputs":[TENSOR]}],"not_served":[REASON],
-  // \answer "embeddings":{"dimensions","max_tokens","pooling","poolings","normalized","prompts"}}
+  // \answer "embeddings":{"dimensions","max_tokens","pooling","poolings","normalized","prompts"},
+  // \answer "rerank":{"max_tokens","activation":"sigmoid|identity"}}
   // \answer TENSOR is {"name","datatype","shape"}; a free size is -1
   // \codes model_not_found.
   void getModel(const RouteRequest &request);
@@ -255,6 +259,28 @@ private:
   // \codes device_lost deadline out_of_memory.
   void embedOpenAi(const RouteRequest &request);
   void embedAs(const RouteRequest &request, bool isOpenAi);
+
+  // rerank_routes.cpp
+
+  // Scores texts for a query by a cross-encoder. The answer has the best text first. The body is in the form of
+  // text-embeddings-inference, with `texts`, or in the one of Cohere, with `documents`. A score is the sigmoid of the
+  // model's logit, or the logit, as the model's folder has it.
+  // \field model text, optional: the model; by default the only cross-encoder that is loaded.
+  // \field query text: the query.
+  // \field texts list: 1 to 2048 texts.
+  // \field documents list: 1 to 2048 texts, or objects `{"text"}`.
+  // \field top_n number: the most results; all of them by default.
+  // \field raw_scores boolean: logits in place of scores.
+  // \field return_text boolean: the answer has the texts.
+  // \field return_documents boolean: the same.
+  // \field truncate boolean: cuts pairs that are too long; else it is an error. True by default with `documents`.
+  // \answer for `texts`: [{"index","score","text"}]
+  // \answer for `documents`: {"id","model","results":[{"index","relevance_score","document":{"text"}}],
+  // \answer "usage":{"prompt_tokens","total_tokens"}}
+  // \codes invalid_json invalid_value context_length_exceeded model_not_found rate_limited queue_full internal loading
+  // \codes device_lost deadline out_of_memory.
+  void rerank(const RouteRequest &request);
+  std::string onlyReranker() const;
 
   ModelTable &models;
   Metrics &metrics;

@@ -81,3 +81,23 @@ TEST(EmbeddingSettings, whatIsWrongIsNamed) {
   EXPECT_EQ(errorWith("/tokenizer/before", Json::array({1})),
             "asset 'embedding.json': 'tokenizer.before': expected a list of strings, got [1]");
 }
+
+TEST(EmbeddingSettings, ofACrossEncoder) {
+  Json right = Json::parse(R"({"version":1,"name":"tiny","scores":{"activation":"identity"},"max_tokens":32,"padding":0,
+    "lowercase":true,"tokenizer":{"asset":"vocab.txt"}})");
+  EmbeddingSettings settings = parseEmbeddingSettings(right.dump());
+  EXPECT_EQ(settings.info.scores, Activation::identity);
+  EXPECT_EQ(settings.info.maxTokens, 32u);
+  EXPECT_TRUE(settings.lowercase);
+  right["scores"]["activation"] = "sigmoid";
+  EXPECT_EQ(parseEmbeddingSettings(right.dump()).info.scores, Activation::sigmoid);
+  EXPECT_FALSE(parseEmbeddingSettings(rightSettings().dump()).info.scores);
+  right["scores"]["activation"] = "tanh";
+  EXPECT_TRUE(errorOf(right.dump()).ends_with("identity or sigmoid, got \"tanh\"")) << errorOf(right.dump());
+  right["scores"]["activation"] = "sigmoid";
+  right["scores"]["top"] = 1;
+  EXPECT_EQ(errorOf(right.dump()), "asset 'embedding.json': 'scores.top' is no key that this version knows");
+  right["scores"].erase("top");
+  right["pooling"] = "mean";
+  EXPECT_EQ(errorOf(right.dump()), "asset 'embedding.json': 'pooling' is no key that this version knows");
+}

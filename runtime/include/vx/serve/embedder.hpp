@@ -1,4 +1,5 @@
-// Texts to vectors, by a module that vx-compile made of a folder with a model of sentence embeddings.
+// Texts to vectors, or pairs of texts to scores, by a module that vx-compile made of a folder with a model of sentence
+// embeddings or with a cross-encoder.
 #ifndef VX_SERVE_EMBEDDER_HPP
 #define VX_SERVE_EMBEDDER_HPP
 
@@ -24,6 +25,9 @@ enum class Pooling : uint8_t { cls, mean, last };
 VX_SERVE_API std::string_view poolingName(Pooling pooling);
 // Nothing for another word.
 VX_SERVE_API std::optional<Pooling> parsePooling(std::string_view name);
+
+// The function that makes a cross-encoder's score of its logit x: x, or 1 / (1 + exp(-x)).
+enum class Activation : uint8_t { identity, sigmoid };
 
 // One text as token numbers, with the tokens that the model needs around it.
 struct Tokens {
@@ -77,6 +81,9 @@ struct EmbedStatistics {
 // The properties of the model. Immutable.
 struct EmbedderInfo {
   std::string name;
+  // Of a cross-encoder, which scores pairs of texts; nothing: the model embeds texts. A cross-encoder has one
+  // dimension, no poolings and no prompts.
+  std::optional<Activation> scores = {};
   size_t dimensions = 0;
   size_t maxTokens = 0;
   Pooling pooling = Pooling::mean; // the model's own
@@ -116,13 +123,20 @@ public:
   // numbers; for an unknown prompt, with the known ones; and for more tokens than the model accepts.
   Tokens tokenize(std::string_view text, const TokenizeOptions &options = {}) const;
 
+  // The tokens of a query and a text for a cross-encoder. With `truncate` tokens are cut off the end of the longer one.
+  // `prompt` and `promptName` are not used. Throws Error::argument as `tokenize`, and for a model that embeds texts.
+  Tokens tokenizePair(std::string_view query, std::string_view text, const TokenizeOptions &options = {}) const;
+  // The score of the logit that `run` gives for a pair; the logit itself for a model that embeds texts.
+  float scoreOf(float logit) const;
+
   // As a batch, padded to the longest one, or each by itself if EmbedderInfo::apart has a reason. Row i of the result
   // is of text i. Throws Error::argument for arguments that do not fit the model, and vx::Error if the run fails. No
-  // text gives an empty matrix.
+  // text gives an empty matrix. Of a cross-encoder a row is the logit of a pair.
   Matrix run(std::span<const Tokens> texts, const RunOptions &options = {}) const;
   Matrix run(std::span<const Tokens *const> texts, const RunOptions &options = {}) const;
 
-  // In batches of texts of like length; row i of the result is of text i. `statistics` may be null.
+  // In batches of texts of like length; row i of the result is of text i. `statistics` may be null. Throws
+  // Error::argument for a cross-encoder.
   Matrix embed(std::span<const std::string> texts, const EmbedOptions &options = {},
                EmbedStatistics *statistics = nullptr) const;
 

@@ -1,5 +1,5 @@
-// A folder with a model of sentence embeddings, as sentence-transformers writes it: an ONNX model or its weights, its
-// tokenizer, and the steps after the model.
+// A folder with a model of sentence embeddings or a cross-encoder, as sentence-transformers writes it: an ONNX model or
+// its weights, its tokenizer, and the steps after the model.
 #ifndef VX_FRONTEND_SENTENCETRANSFORMERS_EMBEDDINGFOLDER_H
 #define VX_FRONTEND_SENTENCETRANSFORMERS_EMBEDDINGFOLDER_H
 
@@ -34,7 +34,8 @@ struct EmbeddingFolder {
   std::string modelPath; // of the ONNX model, or of the weights that its config.json describes
   bool isOnnx = true;
   std::vector<std::string> files;       // all files that were read, except the model's
-  std::string pooling;                  // "cls", "mean" or "last"
+  bool scores = false;                  // a cross-encoder: one number for a pair of texts, no vectors
+  std::string pooling;                  // "cls", "mean" or "last"; empty for a cross-encoder
   std::vector<EmbeddingStep> steps;     // without a last scaling to length 1
   bool normalizes = false;              // true with a last scaling to length 1
   std::optional<int64_t> wordDimension; // the size of a token's vector in the configuration
@@ -50,8 +51,9 @@ struct EmbeddingFolder {
 std::optional<EmbeddingFolder> readEmbeddingFolder(llvm::StringRef path, std::string &error);
 
 /// Adds to a model of the phase import the functions "embed_cls", "embed_mean" and "embed_last", with the model's
-/// inputs and two results: "embedding", and "unit_embedding", the same of length 1. Returns the number of their
-/// elements, or nullopt with a reason.
+/// inputs and two results: "embedding", and "unit_embedding", the same of length 1. To a cross-encoder the function
+/// adds "score" alone, with the result "logit" of batch and 1. Returns the number of their elements in a row, or
+/// nullopt with a reason.
 std::optional<int64_t> addEmbeddingFunctions(mlir::ModuleOp module, const EmbeddingFolder &folder, std::string &error);
 
 } // namespace vx
