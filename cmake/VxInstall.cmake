@@ -157,7 +157,7 @@ foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-i
 endforeach()
 # What the runtime opens when a module wants it, and what the server starts for a model that is no module.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libvx-image0, libpcre2-8-0")
-set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "vx-compiler")
+set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "libcurl4, vx-compiler")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "libvx-compiler0")
 # What an administrator has changed of it stays when the package is upgraded.
 file(WRITE ${CMAKE_BINARY_DIR}/package/conffiles "/etc/vx/config.toml\n")

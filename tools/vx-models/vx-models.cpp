@@ -1,16 +1,20 @@
-// vx-models: which models there are, and why others are none.
+// vx-models: which models there are, and why others are none; and models of a hub.
 #include "command_line.h"
 #include "language_model.h"
 #include "load_module.h"
 #include "model_registry.h"
+#include "pull.h"
 #include "tool_configuration.h"
 
 #include "vx/base/json_text.h"
+#include "vx/base/partial_file.h"
+#include "vx/serve/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 using namespace vx::tools;
@@ -20,13 +24,21 @@ using vx::serve::RegisteredModel;
 using Json = nlohmann::ordered_json;
 
 static constexpr const char *Examples = R"(
-scan [DIR] looks through a folder, the configuration's model_dir by default, and tells of GGUF files too, which no server serves yet; list has what a server would serve, with the models that
-the configuration names; show NAME tells of one.
+scan [DIR] looks through a folder, the configuration's model_dir by default, and tells of GGUF files too, which no server serves yet. With --write it writes registry.json there: sizes
+and hashes of all files, and the inputs and outputs of modules. A server then warns of files that differ. list has what a server would serve, with the models that the configuration
+names; show NAME tells of one.
+
+pull hf:ORG/NAME[:FILE] gets a model of a hub into ORG/NAME of the model folder: the .onnx file with its configuration and tokenizer, or FILE. The hub is https://huggingface.co or
+VX_HUB_URL, HF_TOKEN the token for it. Files are checked by size and hash; one that was cut off is gone on with.
 
 Examples:
   Show:           vx-models scan ~/models
                   vx-models list --json
                   vx-models show minilm
+  Registry:       vx-models scan ~/models --write
+  Pull:           vx-models pull hf:sentence-transformers/all-MiniLM-L6-v2
+                  vx-models pull hf:org/name:model.gguf --model-dir models --revision v1.0
+                  vx-models pull hf:org/name --offline
   Configuration:  vx-models list --config config.toml
                   vx-models show digits --model-dir models
 )";
@@ -138,30 +150,75 @@ static void show(const RegisteredModel &model, bool asJson) {
   printOut("vx-info tells more of it\n");
 }
 
+// Writes the folder's registry.json. The path of the file.
+static std::string writeRegistry(const char *name, const ModelRegistry &registry) {
+  std::vector<vx::serve::ModelPlace> models;
+  for (const RegisteredModel &model : registry.models())
+    if (model.isUsable())
+      models.push_back(model);
+  std::vector<std::string> notes;
+  std::string text;
+  try {
+    text = vx::jsonText(describeRegistry(registry.folder(), models, notes), 1) + "\n";
+  } catch (const vx::serve::Error &error) {
+    throw workError("{}", error.what());
+  }
+  for (const std::string &note : notes)
+    printMessage("{}: warning: {}\n", name, note);
+  const std::string path = (std::filesystem::path(registry.folder()) / vx::serve::RegistryFileName).string();
+  vx::PartialFile file;
+  int number = file.open(path);
+  number = number ? number : file.write(text.data(), text.size());
+  if (number != 0)
+    throw workError("cannot write '{}': {}", path, std::strerror(number));
+  if (std::string error; !file.commit(error))
+    throw workError("{}", error);
+  return path;
+}
+
 static int run(const char *name, int argc, char **argv) {
   std::string command, what;
-  bool json = false;
+  bool json = false, writes = false;
+  PullOptions pulling;
   ConfigurationOptions options;
   CLI::App app("Lists models: of a folder, and of a server's configuration.");
-  app.add_option("command", command, "scan, list or show");
-  app.add_option("what", what, "The folder to scan, or the model to show");
+  app.add_option("command", command, "scan, list, show or pull");
+  app.add_option("what", what, "The folder to scan, the model to show, or hf:ORG/NAME[:FILE] to pull");
+  app.add_flag("--write", writes, "scan: write registry.json of the folder")->group("Registry");
+  const CLI::Option *revision =
+      app.add_option("--revision", pulling.revision, "pull: a branch, a tag or a commit; main by default")
+          ->group("Pull");
+  app.add_flag("--offline", pulling.isOffline, "pull: ask nobody, only check the files that are there")->group("Pull");
   app.add_flag("--json", json, "As one JSON document")->group("Show");
   options.addTo(app, {"--model-dir"});
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return 0;
-  const std::vector<std::string> commands = {"scan", "list", "show"};
+  const std::vector<std::string> commands = {"scan", "list", "show", "pull"};
   if (command.empty())
-    throw usageError("expected scan, list or show; see --help");
+    throw usageError("expected scan, list, show or pull; see --help");
   if (std::find(commands.begin(), commands.end(), command) == commands.end())
-    throw usageError("expected scan, list or show, got '{}'{}", command, vx::didYouMean(command, commands));
+    throw usageError("expected scan, list, show or pull, got '{}'{}", command, vx::didYouMean(command, commands));
   if (command == "show" && what.empty())
     throw usageError("show: expected the name of a model");
+  if (command == "pull" && what.empty())
+    throw usageError("pull: expected hf:ORG/NAME or hf:ORG/NAME:FILE");
+  if (command != "scan" && writes)
+    throw usageError("--write: expected scan, got {}", command);
+  if (command != "pull" && (pulling.isOffline || revision->count() > 0))
+    throw usageError("--{}: expected pull, got {}", pulling.isOffline ? "offline" : "revision", command);
   if (command == "list" && !what.empty())
     throw usageError("unexpected argument '{}'; see --help", what);
 
   const std::optional<vx::serve::Configuration> configuration = readOrTell(name, options.sources());
   if (!configuration)
     return static_cast<int>(ExitCode::Usage);
+  if (command == "pull") {
+    pulling.address = what;
+    pulling.folder = *configuration->modelDir;
+    pulling.json = json;
+    pull(name, pulling);
+    return 0;
+  }
   const ModelRegistry registry = command != "scan"
                                      ? ModelRegistry::read(*configuration)
                                      : ModelRegistry::read(what.empty() ? *configuration->modelDir : what);
@@ -175,12 +232,18 @@ static int run(const char *name, int argc, char **argv) {
   // Without the folder there may still be what the configuration lists.
   if (!registry.refusal().empty() && (command == "scan" || registry.models().empty()))
     throw fileError("{}", registry.refusal());
+  const std::string written = writes ? writeRegistry(name, registry) : "";
+  if (command == "scan" && !writes)
+    for (const std::string &line : registry.compareFiles())
+      printMessage("{}: warning: {}\n", name, line);
   const std::vector<LanguageModelFile> languageModels =
       command == "scan" ? findLanguageModels(registry.folder()) : std::vector<LanguageModelFile>();
   const std::vector<RegisteredModel> models = listedModels(registry, command == "scan");
   if (!json) {
     printModels(registry, models);
     printLanguageModels(languageModels);
+    if (!written.empty())
+      printOut("wrote {}\n", written);
     return 0;
   }
   Json document = {{"version", 1},

@@ -41,10 +41,13 @@ ModelRegistry ModelRegistry::read(const Configuration &configuration) {
 
 void ModelRegistry::addFolder(const std::string &path) {
   folderPath = path;
-  for (ModelPlace &place : findModels(path, folderRefusal, folderWarning)) {
+  inFolder = findModels(path, folderRefusal, folderWarning);
+  for (const ModelPlace &place : inFolder) {
     RegisteredModel &model = all.emplace_back();
-    static_cast<ModelPlace &>(model) = std::move(place);
+    static_cast<ModelPlace &>(model) = place;
   }
+  if (folderRefusal.empty())
+    registryFile = readRegistryFile(path);
 }
 
 // A model that was compiled stands beside its file: of several with one name the module counts, then the folder.
@@ -98,12 +101,27 @@ std::vector<ConfigurationMessage> ModelRegistry::warnings(const Configuration &c
       messages.push_back({ConfigurationMessage::Kind::warning, origin, printableLine(text)});
   };
   say(configuration.modelDir.origin, folderWarning);
+  for (const std::string &line : compareFiles())
+    say(configuration.modelDir.origin, line);
   for (const RegisteredModel &model : all)
     if (model.isUsable())
       say(model.configuration && !model.configuration->path->empty() ? model.configuration->path.origin
                                                                      : configuration.modelDir.origin,
           model.warning);
   return messages;
+}
+
+// Models of the folder that are not served are not read.
+std::vector<std::string> ModelRegistry::compareFiles() const {
+  RegistryFile served = registryFile;
+  std::erase_if(served.models, [&](const RegistryFile::Model &model) {
+    const auto place =
+        std::find_if(inFolder.begin(), inFolder.end(), [&](const ModelPlace &one) { return one.name == model.name; });
+    return place != inFolder.end() && std::none_of(all.begin(), all.end(), [&](const RegisteredModel &one) {
+             return one.path == place->path && one.isUsable();
+           });
+  });
+  return compareWithRegistry(folderPath, served, inFolder);
 }
 
 std::vector<ConfigurationMessage> ModelRegistry::missing(const Configuration &configuration,

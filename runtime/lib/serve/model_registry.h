@@ -3,7 +3,7 @@
 #define VX_SERVE_MODEL_REGISTRY_H
 
 #include "configuration.h"
-#include "model_folder.h"
+#include "registry_file.h"
 
 #include <memory>
 
@@ -37,8 +37,12 @@ public:
   // Why the model folder was not read; empty: it was.
   const std::string &refusal() const { return folderRefusal; }
   const std::string &folder() const { return folderPath; }
-  // Of models that are served though others may change them, each with the flag or line that names it.
+  // Of models that are served though others may change them, each with the flag or line that names it. Of files of the
+  // folder that are not as its registry.json has them: their bytes are read where sizes are equal and times differ.
   std::vector<ConfigurationMessage> warnings(const Configuration &configuration) const;
+
+  // The lines of `warnings` about registry.json.
+  std::vector<std::string> compareFiles() const;
 
   // What the configuration names and is not to be had: a model of its list or of a flag, or a folder that somebody gave
   // it. What merely lies in the folder is refused without a word here, and so is what a server has already, which may
@@ -59,6 +63,8 @@ private:
 
   std::string folderPath, folderRefusal, folderWarning;
   std::vector<RegisteredModel> all;
+  std::vector<ModelPlace> inFolder; // all that lie there
+  RegistryFile registryFile;
 };
 
 } // namespace vx::serve
