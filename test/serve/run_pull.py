@@ -352,6 +352,8 @@ def check_registry(bench):
     with open(f"{folder}/other.vxm", "ab") as file:
         file.write(b"x")
     bench.check("another size", f"'other.vxm': expected {expected['bytes']} bytes, got {expected['bytes'] + 1}" in warnings(), warnings())
+    os.utime(f"{folder}/other.vxm", ns=(expected["modified"], expected["modified"]))
+    bench.check("another size and the listed time", f"'other.vxm': expected {expected['bytes']} bytes, got {expected['bytes'] + 1}" in warnings(), warnings())
     os.remove(f"{folder}/org/deep/config.json")
     bench.check("a file that is gone", "model 'org/deep': 'org/deep/config.json': expected a file of 2 bytes, got none: No such file or directory" in warnings(), warnings())
     os.remove(f"{folder}/plain.onnx")
