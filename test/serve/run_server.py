@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from check_codes import check_codes, check_methods
+from check_details import check_details
 from check_devices import check_device_loss, check_several_devices
 from check_embeddings import check_deterministic, check_embeddings, check_openai_keys
 from check_hostile import check_large_calls, check_names, check_promises
@@ -61,6 +62,7 @@ def main():
             "several_devices": lambda bench: check_several_devices(bench, arguments.losing_vulkan),
             "embeddings": lambda bench: check_embeddings(bench, tiny),
             "rerank": check_rerank,
+            "details": check_details,
         }
         chosen = arguments.only.split(",") if arguments.only else list(checks)
         for name in chosen:

@@ -337,6 +337,9 @@ const char *vx_status_message(vx_status status) { return status ? status->messag
 const char *vx_status_report(vx_status status) {
   return status && !status->report.empty() ? status->report.c_str() : nullptr;
 }
+const char *vx_status_details(vx_status status) {
+  return status && !status->details.empty() ? status->details.c_str() : nullptr;
+}
 void vx_status_release(vx_status status) { delete status; }
 void vx_string_release(char *string) { std::free(string); }
 

@@ -19,6 +19,8 @@ struct vx_status_object {
   std::string message;
   // Device report of VX_NO_DEVICE, else empty.
   std::string report;
+  // JSON: the facts of the message for programs; empty: there are none.
+  std::string details;
 };
 
 namespace vx {
@@ -27,11 +29,13 @@ namespace vx {
 class [[nodiscard]] Status {
 public:
   Status() = default;
-  Status(vx_code code, std::string message) : object(new vx_status_object{code, std::move(message), std::string()}) {}
+  Status(vx_code code, std::string message)
+      : object(new vx_status_object{code, std::move(message), std::string(), std::string()}) {}
 
   bool ok() const { return !object; }
   vx_code code() const { return object ? object->code : VX_OK; }
   std::string_view message() const { return object ? std::string_view(object->message) : std::string_view("ok"); }
+  std::string_view details() const { return object ? std::string_view(object->details) : std::string_view(); }
   std::string_view report() const { return object ? std::string_view(object->report) : std::string_view(); }
 
   // Puts "context: " before the message; success stays success.
@@ -49,6 +53,13 @@ public:
   Status &&attachReport(std::string report) && {
     if (object)
       object->report = std::move(report);
+    return std::move(*this);
+  }
+
+  // See vx_status_details. The first ones stay.
+  Status &&attachDetails(std::string json) && {
+    if (object && object->details.empty())
+      object->details = std::move(json);
     return std::move(*this);
   }
 

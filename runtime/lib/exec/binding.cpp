@@ -1,5 +1,7 @@
 #include "exec/binding.h"
 
+#include "base/json_writer.h"
+
 #include <fmt/ranges.h>
 
 namespace vx {
@@ -20,6 +22,8 @@ public:
   Status checkType(const Argument &argument, const Value &value);
   Status bindDims(const Argument &argument, std::span<const int64_t> dims);
   Status checkDims(const Argument &argument, std::span<const int64_t> dims);
+  // Adds the input, the types and the dimension to a status of the functions above.
+  Status describe(Status status, const Argument &argument, const Value &value) const;
 
 private:
   Status bindSymbol(uint32_t symbol, size_t dim, int64_t size, const Argument &argument);
@@ -29,6 +33,7 @@ private:
   const Function &function;
   std::vector<int64_t> &symbols;
   std::vector<const Argument *> boundBy;
+  std::optional<size_t> place; // the dimension that was looked at last
 };
 
 std::string Binder::wanted(const Argument &argument) const {
@@ -38,7 +43,19 @@ std::string Binder::wanted(const Argument &argument) const {
   return fmt::format("{}[{}]", elementTypeName(argument.type.elementType), dims);
 }
 
+Status Binder::describe(Status status, const Argument &argument, const Value &value) const {
+  if (status.ok())
+    return status;
+  JsonWriter json;
+  json.beginObject().member("input", std::string_view(argument.name));
+  if (place)
+    json.member("dim", *place);
+  json.member("expected", wanted(argument)).member("got", value.typeString()).endObject();
+  return std::move(status).attachDetails(json.take());
+}
+
 Status Binder::checkType(const Argument &argument, const Value &value) {
+  place.reset();
   if (value.kind() != argument.type.kind)
     return failure(VX_INVALID_ARGUMENT, "input '{}': expected a {}, got {}", argument.name,
                    valueKindName(argument.type.kind), value.typeString());
@@ -83,6 +100,7 @@ Status Binder::bindDims(const Argument &argument, std::span<const int64_t> dims)
     return failure(VX_INVALID_ARGUMENT, "input '{}': expected {} of rank {}, got {} of rank {}", argument.name,
                    wanted(argument), wantedDims.size(), tensorTypeString(argument.type.elementType, dims), dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
+    place = i;
     if (auto size = wantedDims[i].asConstant(); size && *size != dims[i])
       return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} must be {}, got {} in {}", argument.name, i, *size,
                      dims[i], tensorTypeString(argument.type.elementType, dims));
@@ -101,6 +119,7 @@ bool Binder::known(const Expression &expression) const {
 Status Binder::checkDims(const Argument &argument, std::span<const int64_t> dims) {
   const std::vector<Expression> &wantedDims = argument.type.dims;
   for (size_t i = 0; i < dims.size(); ++i) {
+    place = i;
     // What depends on data is known to nobody yet.
     if (wantedDims[i].asConstant() || !known(wantedDims[i]))
       continue;
@@ -115,6 +134,18 @@ Status Binder::checkDims(const Argument &argument, std::span<const int64_t> dims
 }
 
 } // namespace
+
+std::string siteDetails(const FaultSite &site, std::string_view expected, std::string_view got) {
+  // "add_3 (Add)"
+  const std::string_view text = site.node;
+  const size_t open = text.ends_with(')') ? text.rfind(" (") : text.npos;
+  JsonWriter json;
+  json.beginObject().member("node", text.substr(0, open));
+  if (open != text.npos)
+    json.member("op", text.substr(open + 2, text.size() - open - 3));
+  json.member("expected", expected).member("got", got).endObject();
+  return json.take();
+}
 
 Status checkConstraints(const ModuleData &module, const Function &function, std::span<const int64_t> symbols) {
   for (const Predicate &constraint : function.constraints) {
@@ -153,15 +184,15 @@ Status bindInputs(const ModuleData &module, const Function &function, std::span<
     const Argument &argument = function.inputs[i];
     if (!inputs[i])
       return failure(VX_INVALID_ARGUMENT, "input '{}': got a null pointer", argument.name);
-    VX_RETURN_IF_ERROR(binder.checkType(argument, *inputs[i]));
+    VX_RETURN_IF_ERROR(binder.describe(binder.checkType(argument, *inputs[i]), argument, *inputs[i]));
     if (argument.type.kind == VX_TENSOR)
-      VX_RETURN_IF_ERROR(binder.bindDims(argument, inputs[i]->dims()));
+      VX_RETURN_IF_ERROR(binder.describe(binder.bindDims(argument, inputs[i]->dims()), argument, *inputs[i]));
   }
   // Expressions, and the elements of lists, use symbols that any tensor has bound.
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Argument &argument = function.inputs[i];
     if (argument.type.kind == VX_TENSOR) {
-      VX_RETURN_IF_ERROR(binder.checkDims(argument, inputs[i]->dims()));
+      VX_RETURN_IF_ERROR(binder.describe(binder.checkDims(argument, inputs[i]->dims()), argument, *inputs[i]));
       continue;
     }
     if (!argument.type.ranked)

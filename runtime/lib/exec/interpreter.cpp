@@ -496,7 +496,9 @@ Status Interpreter::faultAt(uint32_t index, std::string_view place, int64_t valu
   if (index >= sites.size())
     return failure(VX_INTERNAL, "a kernel reported the fault site {}, there are {}", index, sites.size());
   return failure(VX_FAULT, "{}: {}{} is {}, allowed is [{}, {})", sites[index].node, sites[index].what, place, value,
-                 lower, upper);
+                 lower, upper)
+      .attachDetails(siteDetails(sites[index], fmt::format("{}{} in [{}, {})", sites[index].what, place, lower, upper),
+                                 std::to_string(value)));
 }
 
 Status Interpreter::outOfRange(const Instruction &instruction, std::string_view what, int64_t value, int64_t lower,

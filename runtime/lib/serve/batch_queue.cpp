@@ -34,7 +34,8 @@ void BatchQueue::submit(std::shared_ptr<BatchJob> job) {
     const double seconds =
         std::clamp(std::ceil(batches * secondsOfBatch.value_or(0) / static_cast<double>(present)), 1.0, 60.0);
     throw serviceError(ErrorCode::queue_full, "{} requests wait for this model, as many as may", queue.size())
-        .after(static_cast<uint32_t>(seconds));
+        .after(static_cast<uint32_t>(seconds))
+        .with("expected", fmt::format("at most {} requests", limits.queue));
   }
   // A runner is idle: there is nobody to wait for.
   const bool isIdle = running < present && queue.empty();

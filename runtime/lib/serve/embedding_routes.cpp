@@ -60,7 +60,8 @@ Tokens readText(const Json &text, const std::string &field, const Embedder &embe
   if (!truncates && (tokens.isTruncated() || tokens.ids.size() > most))
     throw serviceError(ErrorCode::context_length_exceeded, "'{}': the model takes {} tokens, got {}{}", field, most,
                        tokens.whole, tokens.isCounted ? "" : " or more")
-        .about(field);
+        .about(field)
+        .expected(most, tokens.whole);
   if (tokens.ids.size() > most) {
     tokens.ids.resize(most);
     tokens.typeIds.resize(most);
@@ -105,8 +106,9 @@ EmbeddingRequest readRequest(const Json &document, const Embedder &embedder) {
   if (!isList) {
     asked.texts.push_back(readText(*input, "input", embedder, options, asked.run, truncates));
   } else if (input->empty() || input->size() > mostTexts) {
-    throw serviceError(ErrorCode::invalid_value, "'input': expected 1 to {} texts, got {}", mostTexts, input->size())
-        .about("input");
+    throw serviceError(ErrorCode::invalid_value, "'input': want 1 to {} texts, got {}", mostTexts, input->size())
+        .about("input")
+        .expected(fmt::format("1 to {} texts", mostTexts), input->size());
   } else {
     for (size_t i = 0; i < input->size(); ++i)
       asked.texts.push_back(

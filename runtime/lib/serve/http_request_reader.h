@@ -47,7 +47,8 @@ public:
                            mostOfChunkLine);
       if (wireBytes + (parser.is_done() ? 0 : incoming.size()) > limits.bodyBytes)
         throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes over the wire, got more",
-                           limits.bodyBytes);
+                           limits.bodyBytes)
+            .expected(limits.bodyBytes, "more");
       if (error == http::error::need_more || (!error && consumed == 0 && !parser.is_done())) {
         error = {};
         return false;
@@ -83,7 +84,8 @@ public:
       throw serviceError(ErrorCode::bad_request, "expected a path of UTF-8 that begins with '/', got '{}'", target);
     if (head.headers.size() > limits.headerCount)
       throw serviceError(ErrorCode::headers_too_large, "a request may have {} headers, got {}", limits.headerCount,
-                         head.headers.size());
+                         head.headers.size())
+          .expected(limits.headerCount, head.headers.size());
     if (parser.get().version() >= 11 && head.headerCount("host") != 1)
       throw serviceError(ErrorCode::bad_request, "expected one Host header, got {}", head.headerCount("host"));
     if (hasFolds)
@@ -113,7 +115,8 @@ public:
     const auto length = parser.content_length();
     const uint64_t most = std::min(limits.bodyBytes, reservation->limit());
     if (length && *length > most)
-      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", most, *length);
+      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", most, *length)
+          .expected(most, *length);
   }
 
   bool isWhole() const { return parser.is_done(); }

@@ -43,7 +43,8 @@ public:
 private:
   void count() {
     if (++values > limits.values)
-      throw serviceError(ErrorCode::invalid_json, "the body may have {} values, got more", limits.values);
+      throw serviceError(ErrorCode::invalid_json, "the body may have {} values, got more", limits.values)
+          .expected(fmt::format("at most {} values", limits.values), "more");
   }
   Json *place(Json &&value) {
     count();
@@ -65,7 +66,8 @@ private:
   }
   bool open(Json &&value) {
     if (stack.size() == limits.depth)
-      throw serviceError(ErrorCode::invalid_json, "the body may nest {} lists and objects, got more", limits.depth);
+      throw serviceError(ErrorCode::invalid_json, "the body may nest {} lists and objects, got more", limits.depth)
+          .expected(fmt::format("at most {} lists and objects", limits.depth), "more");
     // A list that grows moves its elements, but none that is on the stack: those are the last ones.
     stack.push_back(place(std::move(value)));
     return true;
@@ -84,7 +86,9 @@ private:
 
 ServiceError kindError(std::string_view where, std::string_view name, std::string_view want, const Json &got) {
   const std::string path = memberPath(where, name);
-  return serviceError(ErrorCode::invalid_value, "'{}': expected {}, got {}", path, want, jsonKind(got)).about(path);
+  return serviceError(ErrorCode::invalid_value, "'{}': want {}, got {}", path, want, jsonKind(got))
+      .about(path)
+      .expected(want, jsonKind(got));
 }
 
 } // namespace
@@ -129,7 +133,8 @@ std::string stringMember(const Json &object, const char *name, std::string_view 
   const Json *member = findMember(object, name);
   if (!member)
     throw serviceError(ErrorCode::invalid_value, "'{}' is missing", memberPath(where, name))
-        .about(memberPath(where, name));
+        .about(memberPath(where, name))
+        .expected("a string", "none");
   if (!member->is_string())
     throw kindError(where, name, "a string", *member);
   return member->get<std::string>();
@@ -149,7 +154,9 @@ uint64_t sizeMember(const Json &object, const char *name, uint64_t least, uint64
   if (!member->is_number_unsigned() || member->get<uint64_t>() < least || member->get<uint64_t>() > most)
     throw serviceError(ErrorCode::invalid_value, "'{}': expected {} to {}, got {}", name, least, most,
                        member->is_number() ? member->dump() : std::string(jsonKind(*member)))
-        .about(name);
+        .about(name)
+        .expected(fmt::format("{} to {}", least, most),
+                  member->is_number() ? member->dump() : std::string(jsonKind(*member)));
   return member->get<uint64_t>();
 }
 
@@ -158,7 +165,8 @@ void checkMembers(const Json &object, std::initializer_list<std::string_view> kn
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw serviceError(ErrorCode::invalid_value, "unknown field '{}', known are '{}'", memberPath(where, name),
                          fmt::join(known, "', '"))
-          .about(memberPath(where, name));
+          .about(memberPath(where, name))
+          .expected(fmt::format("{}", fmt::join(known, ", ")), name);
 }
 
 } // namespace vx::serve

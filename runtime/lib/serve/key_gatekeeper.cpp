@@ -29,7 +29,8 @@ void apply(RequestNotes &notes, const RateVerdict &verdict, std::string_view uni
   if (!verdict.isAllowed)
     throw serviceError(ErrorCode::rate_limited, "the key '{}' may ask for {} {} in its time, and has",
                        notes.caller.name, verdict.limit, unit)
-        .after(std::max(1u, verdict.retryAfterS));
+        .after(std::max(1u, verdict.retryAfterS))
+        .with("expected", fmt::format("at most {} {}", verdict.limit, unit));
 }
 
 } // namespace

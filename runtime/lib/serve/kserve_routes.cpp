@@ -41,7 +41,8 @@ Json splitBody(const HttpRequest &request, std::string_view &binary) {
   binary = body.substr(length);
   Json document = parseJson(body.substr(0, length));
   if (!document.is_object())
-    throw serviceError(ErrorCode::invalid_value, "expected an object, got {}", jsonKind(document));
+    throw serviceError(ErrorCode::invalid_value, "want an object, got {}", jsonKind(document))
+        .expected("an object", jsonKind(document));
   return document;
 }
 
@@ -56,7 +57,9 @@ const Json *parametersOf(const Json &object, std::string_view where) {
 std::vector<Value> readInputs(const Json &document, const vx_function_info &function, std::string_view &binary) {
   const Json *list = findMember(document, "inputs");
   if (!list || !list->is_array())
-    throw serviceError(ErrorCode::invalid_value, "'inputs': expected a list, got {}", list ? jsonKind(*list) : "none");
+    throw serviceError(ErrorCode::invalid_value, "'inputs': want a list, got {}", list ? jsonKind(*list) : "none")
+        .about("inputs")
+        .expected("a list", list ? jsonKind(*list) : "none");
   std::vector<std::string> names;
   for (size_t i = 0; i < function.input_count; ++i)
     names.emplace_back(function.inputs[i].name);
@@ -70,17 +73,30 @@ std::vector<Value> readInputs(const Json &document, const vx_function_info &func
     const auto place = std::find(names.begin(), names.end(), name);
     if (place == names.end())
       throw serviceError(ErrorCode::invalid_value, "'{}.name': no input '{}', the inputs are '{}'", where, name,
-                         fmt::join(names, "', '"));
+                         fmt::join(names, "', '"))
+          .about(where + ".name")
+          .expected(fmt::format("{}", fmt::join(names, ", ")), name);
     Value &value = values[static_cast<size_t>(place - names.begin())];
     if (value)
-      throw serviceError(ErrorCode::invalid_value, "'{}.name': input '{}' is given twice", where, name);
-    value = readKserveTensor(input, function.inputs[place - names.begin()], binary, where);
+      throw serviceError(ErrorCode::invalid_value, "'{}.name': input '{}' is given twice", where, name)
+          .about(where + ".name")
+          .with("input", name);
+    try {
+      value = readKserveTensor(input, function.inputs[place - names.begin()], binary, where);
+    } catch (ServiceError &error) {
+      error.add("input", name);
+      throw;
+    }
   }
   for (size_t i = 0; i < values.size(); ++i)
     if (!values[i])
-      throw serviceError(ErrorCode::invalid_value, "input '{}' is missing", names[i]);
+      throw serviceError(ErrorCode::invalid_value, "input '{}' is missing", names[i])
+          .about("inputs")
+          .with("input", names[i])
+          .expected(kserveTypeText(function.inputs[i]), "none");
   if (!binary.empty())
-    throw serviceError(ErrorCode::invalid_value, "{} bytes are left after the inputs", binary.size());
+    throw serviceError(ErrorCode::invalid_value, "{} bytes are left behind the inputs", binary.size())
+        .expected(0u, binary.size());
   return values;
 }
 
@@ -108,10 +124,15 @@ void readOutputs(const Json &document, const vx_function_info &function, InferRe
     const auto place = std::find(names.begin(), names.end(), name);
     if (place == names.end())
       throw serviceError(ErrorCode::invalid_value, "'{}.name': no output '{}', the outputs are '{}'", where, name,
-                         fmt::join(names, "', '"));
+                         fmt::join(names, "', '"))
+          .about(where + ".name")
+          .with("output", name)
+          .expected(fmt::format("{}", fmt::join(names, ", ")), name);
     const auto number = static_cast<size_t>(place - names.begin());
     if (std::find(asked.outputs.begin(), asked.outputs.end(), number) != asked.outputs.end())
-      throw serviceError(ErrorCode::invalid_value, "'{}.name': output '{}' is asked for twice", where, name);
+      throw serviceError(ErrorCode::invalid_value, "'{}.name': output '{}' is asked for twice", where, name)
+          .about(where + ".name")
+          .with("output", name);
     const Json *own = parametersOf((*list)[i], where);
     asked.outputs.push_back(number);
     asked.isBinary.push_back(own ? boolMember(*own, "binary_data", allBinary, where + ".parameters") : allBinary);
@@ -212,8 +233,8 @@ void Service::inferKserve(const RouteRequest &request) {
       throw serviceError(ErrorCode::out_of_memory, "the call takes {} bytes, and the device of model '{}' has {}",
                          needs->total, model->settings.name,
                          needs->memory_limit ? needs->memory_limit : needs->device_memory)
-          .with(fmt::format(R"({{"needed":{},"available":{}}})", needs->total,
-                            needs->memory_limit ? needs->memory_limit : needs->device_memory));
+          .with("needed", needs->total)
+          .with("available", needs->memory_limit ? needs->memory_limit : needs->device_memory);
     request.exchange->reserveAnswer(needs->results);
   }
 

@@ -29,6 +29,9 @@ Value readKserveTensor(const nlohmann::json &input, const vx_argument_info &argu
 void writeKserveTensor(std::string &json, std::string_view name, const Value &value, std::string *binary);
 
 // {"name","datatype","shape"} of an argument, -1 for a size that calls decide.
+// "FP32[batch,64]"
+std::string kserveTypeText(const vx_argument_info &argument);
+
 nlohmann::ordered_json describeArgument(const vx_argument_info &argument);
 
 } // namespace vx::serve

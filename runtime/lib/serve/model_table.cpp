@@ -266,7 +266,8 @@ std::shared_ptr<ServedModel> ModelTable::open(const ModelSettings &settings, con
   }
   if (const uint64_t all = bytes(model.get()); all > most)
     throw serviceError(ErrorCode::out_of_memory, "all models would take {} bytes, and memory_budget is {}", all, most)
-        .with(fmt::format(R"({{"needed":{},"available":{}}})", all, most));
+        .with("needed", all)
+        .with("available", most);
   return model;
 }
 

@@ -52,7 +52,8 @@ Tokens readPair(const std::string &query, const std::string &text, const std::st
     throw serviceError(ErrorCode::context_length_exceeded,
                        "'{}': the model takes {} tokens of a query and a text, got {}{}", field,
                        embedder.info().maxTokens, tokens.whole, tokens.isCounted ? "" : " or more")
-        .about(field);
+        .about(field)
+        .expected(embedder.info().maxTokens, tokens.whole);
   return tokens;
 }
 
@@ -67,10 +68,13 @@ RerankRequest readRerank(const Json &document, const Embedder &embedder) {
   const char *name = asked.isCohere ? "documents" : "texts";
   const Json &list = asked.isCohere ? *documents : *texts;
   if (!list.is_array())
-    throw serviceError(ErrorCode::invalid_value, "'{}': expected a list, got {}", name, jsonKind(list)).about(name);
+    throw serviceError(ErrorCode::invalid_value, "'{}': expected a list, got {}", name, jsonKind(list))
+        .about(name)
+        .expected("a list", jsonKind(list));
   if (list.empty() || list.size() > mostTexts)
     throw serviceError(ErrorCode::invalid_value, "'{}': expected 1 to {} texts, got {}", name, mostTexts, list.size())
-        .about(name);
+        .about(name)
+        .expected(fmt::format("1 to {} texts", mostTexts), list.size());
   const std::string query = stringMember(document, "query");
   if (query.empty())
     throw ServiceError(ErrorCode::invalid_value, "'query' is empty").about("query");

@@ -34,7 +34,8 @@ ServiceError currentFailure() {
   } catch (const ServiceError &error) {
     return error;
   } catch (const vx::Error &error) {
-    const ServiceError failure(codeOf(error.code()), error.what());
+    ServiceError failure(codeOf(error.code()), error.what());
+    failure.addAll(error.details());
     return failure.code == ErrorCode::device_lost ? ServiceError(failure).after(10) : failure;
   } catch (const Error &error) {
     return ServiceError(error.kind() == Error::Kind::argument ? ErrorCode::invalid_value : ErrorCode::internal,

@@ -216,7 +216,8 @@ const ServedModel::ServedFunction &ServedModel::function(std::string_view name) 
                        fmt::join(refused, "; "));
   throw serviceError(ErrorCode::invalid_value, "model '{}' serves no function '{}', it has '{}'", settings.name, name,
                      fmt::join(names, "', '"))
-      .about("parameters.function");
+      .about("parameters.function")
+      .expected(fmt::format("{}", fmt::join(names, ", ")), name);
 }
 
 std::optional<vx_memory_estimate> ServedModel::estimate(const vx_function_info &function,

@@ -289,7 +289,7 @@ void Service::answer(const Route &route, const RouteRequest &request) {
 HttpResponse Service::refuse(const HttpRequest &request, const ServiceError &error) {
   HttpResponse response{.status = httpStatus(error.code)};
   if (isKservePath(request.path)) {
-    response.body = jsonText(nlohmann::json{{"error", error.what()}});
+    response.body = kserveErrorBody(error);
     response.headers.emplace_back("x-vx-error-code", errorCodeName(error.code));
   } else {
     response.body = errorBody(error, request.id);

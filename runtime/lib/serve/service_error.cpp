@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace vx::serve {
@@ -56,6 +57,13 @@ constexpr bool isInOrder() {
 }
 static_assert(isInOrder(), "one row for each code, in their order");
 
+nlohmann::ordered_json detailsOf(const ServiceError &error) {
+  nlohmann::ordered_json details = nlohmann::ordered_json::object();
+  for (const auto &[key, value] : error.details)
+    std::visit([&details, &name = key](const auto &one) { details[name] = one; }, value);
+  return details;
+}
+
 const Row &rowOf(ErrorCode code) { return rows.at(static_cast<size_t>(code)); }
 
 } // namespace
@@ -63,6 +71,31 @@ const Row &rowOf(ErrorCode code) { return rows.at(static_cast<size_t>(code)); }
 std::string_view errorCodeName(ErrorCode code) { return rowOf(code).name; }
 unsigned httpStatus(ErrorCode code) { return rowOf(code).status; }
 std::string_view errorType(ErrorCode code) { return rowOf(code).type; }
+
+ServiceError &ServiceError::add(std::string_view key, Detail value) {
+  if (std::none_of(details.begin(), details.end(), [&](const auto &one) { return one.first == key; }))
+    details.emplace_back(key, std::move(value));
+  return *this;
+}
+
+ServiceError &ServiceError::addAll(std::string_view json) {
+  const auto document = nlohmann::ordered_json::parse(json, nullptr, false);
+  if (document.is_object())
+    for (const auto &[key, value] : document.items()) {
+      if (value.is_number_unsigned())
+        add(key, value.get<uint64_t>());
+      else if (value.is_string())
+        add(key, value.get<std::string>());
+    }
+  return *this;
+}
+
+std::string kserveErrorBody(const ServiceError &error) {
+  nlohmann::ordered_json body = {{"error", error.what()}};
+  if (!error.details.empty())
+    body["details"] = detailsOf(error);
+  return jsonText(body);
+}
 
 std::string errorBody(const ServiceError &error, std::string_view requestId) {
   const nlohmann::ordered_json param =
@@ -72,7 +105,7 @@ std::string errorBody(const ServiceError &error, std::string_view requestId) {
                                          {"type", errorType(error.code)},
                                          {"param", param},
                                          {"code", errorCodeName(error.code)},
-                                         {"details", nlohmann::ordered_json::parse(error.details)},
+                                         {"details", detailsOf(error)},
                                          {"request_id", requestId}}}};
   // A message may quote bytes of the client's that are no text.
   return jsonText(body);

@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace vx::serve {
 
@@ -62,16 +65,28 @@ public:
     retryAfter = seconds;
     return std::move(*this);
   }
-  // A JSON object for `error.details`.
-  ServiceError &&with(std::string json) && {
-    details = std::move(json);
-    return std::move(*this);
+  // A member of `error.details`: op, node, input, output, dim, expected, got, needed or available. The first one of a
+  // key stays.
+  using Detail = std::variant<uint64_t, std::string>;
+  ServiceError &add(std::string_view key, Detail value);
+  ServiceError &&with(std::string_view key, std::string_view value) && {
+    return std::move(add(key, std::string(value)));
   }
+  template <std::unsigned_integral Number>
+  ServiceError &&with(std::string_view key, Number value) && {
+    return std::move(add(key, uint64_t(value)));
+  }
+  template <typename Expected, typename Got>
+  ServiceError &&expected(const Expected &wanted, const Got &given) && {
+    return std::move(*this).with("expected", wanted).with("got", given);
+  }
+  // The members of a JSON object, as the runtime has it for a failure; none if it is no object.
+  ServiceError &addAll(std::string_view json);
 
   ErrorCode code;
-  std::string param;          // empty: none
-  std::string details = "{}"; // JSON
-  uint32_t retryAfter = 0;    // 0: no Retry-After
+  std::string param;                                   // empty: none
+  std::vector<std::pair<std::string, Detail>> details; // in the order in which they were added
+  uint32_t retryAfter = 0;                             // 0: no Retry-After
 };
 
 // throw serviceError(ErrorCode::invalid_value, "want a list, got {}", kind)
@@ -82,6 +97,8 @@ ServiceError serviceError(ErrorCode code, fmt::format_string<Args...> format, Ar
 
 // {"error":{"message","type","param","code","details","request_id"}}
 std::string errorBody(const ServiceError &error, std::string_view requestId);
+// KServe's: {"error":MESSAGE}, and "details" where there are some.
+std::string kserveErrorBody(const ServiceError &error);
 
 } // namespace vx::serve
 

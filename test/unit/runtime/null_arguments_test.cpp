@@ -305,6 +305,7 @@ TEST_F(NullArguments, areNamed) {
   checkQuiet("vx_status_code", 1, [](size_t) { EXPECT_EQ(vx_status_code(nullptr), VX_OK); });
   checkQuiet("vx_status_message", 1, [](size_t) { EXPECT_STREQ(vx_status_message(nullptr), "ok"); });
   checkQuiet("vx_status_report", 1, [](size_t) { EXPECT_EQ(vx_status_report(nullptr), nullptr); });
+  checkQuiet("vx_status_details", 1, [](size_t) { EXPECT_EQ(vx_status_details(nullptr), nullptr); });
   checkQuiet("vx_status_release", 1, [](size_t) { vx_status_release(nullptr); });
   checkQuiet("vx_string_release", 1, [](size_t) { vx_string_release(nullptr); });
   checkQuiet("vx_version", declared.at("vx_version").size(), [](size_t) {});

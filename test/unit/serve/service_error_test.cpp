@@ -18,7 +18,7 @@ TEST(ServiceError, bodyHasOneShape) {
   EXPECT_EQ(errorBody(error, "abc"),
             R"({"error":{"message":"'dimensions': expected 1 to 384, got 0","type":"invalid_request_error",)"
             R"("param":"dimensions","code":"invalid_value","details":{},"request_id":"abc"}})");
-  EXPECT_EQ(errorBody(serviceError(ErrorCode::queue_full, "full").with(R"({"queue":256})").after(1), ""),
+  EXPECT_EQ(errorBody(serviceError(ErrorCode::queue_full, "full").with("queue", 256u).after(1), ""),
             R"({"error":{"message":"full","type":"rate_limit_error","param":null,"code":"queue_full",)"
             R"("details":{"queue":256},"request_id":""}})");
 }

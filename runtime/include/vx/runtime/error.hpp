@@ -16,17 +16,20 @@ class Error : public std::runtime_error {
 public:
   explicit Error(vx_status status)
       : std::runtime_error(vx_status_message(status)), statusCode(vx_status_code(status)),
-        deviceReport(vx_status_report(status) ? vx_status_report(status) : "") {
+        deviceReport(vx_status_report(status) ? vx_status_report(status) : ""),
+        facts(vx_status_details(status) ? vx_status_details(status) : "") {
     vx_status_release(status);
   }
   // A failure of a library over this one.
   Error(vx_code code, const std::string &message) : std::runtime_error(message), statusCode(code) {}
   vx_code code() const { return statusCode; }
   const std::string &report() const { return deviceReport; }
+  // See vx_status_details; empty: none.
+  const std::string &details() const { return facts; }
 
 private:
   vx_code statusCode;
-  std::string deviceReport;
+  std::string deviceReport, facts;
 };
 
 // Throws an Error for a failed status, which it releases.

@@ -79,6 +79,11 @@ VX_API const char *vx_status_message(vx_status status);
 /* The device report (JSON, see vx_instance_report) when the code is VX_NO_DEVICE, else NULL. Belongs to `status`. */
 VX_API const char *vx_status_report(vx_status status);
 
+/* The facts of the message as a JSON object, for programs, or NULL where there are none. Keys, each where it applies:
+ * `input`, the name of the input; `dim`, the number of its dimension; `node` and `op`, the source node and its op;
+ * `expected` and `got`, numbers, or texts such as types. Belongs to `status`. */
+VX_API const char *vx_status_details(vx_status status);
+
 /* Gives a status back. 0 does nothing. */
 VX_API void vx_status_release(vx_status status);
 
