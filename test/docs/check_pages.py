@@ -241,12 +241,12 @@ def check_http(tree):
     """The fields of bodies in the page are those that the server reads."""
     page, folder = "docs/http-reference.md", "runtime/lib/serve"
     read = {}
-    for name in ("embedding_routes.cpp", "kserve_routes.cpp", "kserve_tensors.cpp", "repository_routes.cpp"):
+    for name in ("embedding_routes.cpp", "kserve_routes.cpp", "kserve_tensors.cpp", "repository_routes.cpp", "rerank_routes.cpp"):
         text = tree.read(f"{folder}/{name}")
         for listed in re.findall(r"checkMembers\(document, \{(.*?)\}", text, re.S):
             read.update({field: name for field in re.findall(r'"(\w+)"', listed)})
         read.update({field: name for field in re.findall(r'\b\w+Member\([^"()]*"(\w+)"', text)})
-    told = {field.split(".")[-1].removesuffix("[]") for field in re.findall(r"^\| `([\w.\[\]]+)` \| [^|]+ \| [^|]+ \|$", re.sub(r"^\| `[A-Z].*$", "", tree.read(page), flags=re.M), re.M)} | {"parameters"}
+    told = {field.split(".")[-1].removesuffix("[]") for field in re.findall(r"^\| `([\w.\[\]]+)` \| [^|]+ \| [^|]+ \|$", re.sub(r"^\| `[A-Z].*$", "", tree.read(page).split("\n## Errors")[0], flags=re.M), re.M)} | {"parameters"}
     for field in sorted(set(read) - told):
         yield f"{page}: the field '{field}' is missing, which {folder}/{read[field]} reads"
     for field in sorted(told - set(read)):

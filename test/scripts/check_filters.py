@@ -47,6 +47,7 @@ CALLS = {
     "test/serve/run_placed.py": [[f"--only={NAME}"]],
     "test/serve/run_platform.py": [[f"--only={NAME}"]],
     "test/serve/run_proxies.py": [[f"--only={NAME}"]],
+    "test/serve/run_pull.py": [[f"--only={NAME}"]],
     "test/serve/run_server.py": [["--losing-vulkan=none", f"--only={NAME}"]],
     "test/text/bench_tokenizers.py": [["--cache={folder}", NAME]],
     "test/text/run_tokenizers.py": [["--cache={folder}", NAME], ["--cache={folder}", f"--package={NAME}"]],

@@ -74,11 +74,11 @@ def check_details(bench):
         bench.check("details of an unknown field", data["error"]["details"]["got"] == "inptu" and "input" in data["error"]["details"]["expected"].split(", "), data)
         status, _, data = server.ask("GET", "/api/v1/health", headers={f"x-{i}": "1" for i in range(120)})
         bench.check("details of headers", status == 431 and data["error"]["details"]["expected"] == 100 and data["error"]["details"]["got"] > 120, data)
-    with Server(bench, f"--model={bench.path('models/digits.vxm')}", name="details-limits", environment={"VX_SERVER__REQUEST_LIMIT": "1000"}) as server:
+    with Server(bench, f"--model={bench.path('models/digits.vxm')}", name="details-limits", environment={"VX_SERVER__REQUEST_LIMIT": "1KiB"}) as server:
         with socket.create_connection(("127.0.0.1", server.port)) as plain:
             plain.sendall(b"POST /v1/embeddings HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n")
             answer = b""
             while b"request_id" not in answer:
                 answer += plain.recv(65536)
         error = json.loads(answer.split(b"\r\n\r\n")[1])["error"]
-        bench.check("details of a body", error["code"] == "body_too_large" and error["details"] == {"expected": 1000, "got": 5000}, error)
+        bench.check("details of a body", error["code"] == "body_too_large" and error["details"] == {"expected": 1024, "got": 5000}, error)
