@@ -74,7 +74,7 @@ struct Transfer {
   }
 };
 
-// "https://host:443", by which servers are told apart. Empty where it is no URL.
+// "https://host:443", by which a server is identified. Empty where it is no URL.
 std::string originOf(const std::string &url) {
   const std::optional<serve::HttpUrl> parsed = serve::parseHttpUrl(url.substr(0, url.find('#')));
   if (!parsed)
@@ -156,7 +156,7 @@ HubAnswer HubClient::get(const std::string &path, uint64_t offset, const Receive
   std::map<std::string, std::string> told; // by the hub
   for (int redirects = 0;; ++redirects) {
     const bool isHub = originOf(url) == origin;
-    // A receiver is told of the hub's headers too.
+    // A receiver gets the hub's headers too.
     Receiver own;
     if (receiver) {
       own = *receiver;

@@ -24,7 +24,7 @@ std::string siteDetails(const FaultSite &site, std::string_view expected, std::s
 
 // "add_3 (Add): wants sizes 'n' and 'm' equal, got 3 and 5"
 inline Status unfulfilled(const FaultSite &site, vx_code code, int64_t a, int64_t b) {
-  return failure(code, "{}: wants {}, got {} and {}", site.node, site.what, a, b)
+  return failure(code, "{}: needs {}, got {} and {}", site.node, site.what, a, b)
       .attachDetails(siteDetails(site, site.what, fmt::format("{} and {}", a, b)));
 }
 

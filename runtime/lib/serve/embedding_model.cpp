@@ -163,7 +163,7 @@ void EmbeddingModel::readFunction(EmbeddingFunction &result, const vx_function_i
         info.maxTokens = static_cast<size_t>(symbol.max);
   }
   if (!hasIds)
-    throw dataError("function '{}': wants an input 'input_ids', which is not there", function.name);
+    throw dataError("function '{}': expected an input 'input_ids', but it is missing", function.name);
   readOutputs(result, function);
   result.apart = joinOf(module, function, result);
 }
@@ -202,8 +202,8 @@ void EmbeddingModel::readOutputs(EmbeddingFunction &result, const vx_function_in
     has = true;
   }
   if (!hasPlain || !hasUnit)
-    throw dataError("function '{}': wants outputs 'embedding' and 'unit_embedding', '{}' is not there", function.name,
-                    hasPlain ? "unit_embedding" : "embedding");
+    throw dataError("function '{}': expected outputs 'embedding' and 'unit_embedding', but '{}' is missing",
+                    function.name, hasPlain ? "unit_embedding" : "embedding");
 }
 
 std::string EmbeddingModel::addPrompt(std::string_view text, const TokenizeOptions &options) const {
@@ -228,13 +228,13 @@ std::string EmbeddingModel::addPrompt(std::string_view text, const TokenizeOptio
 size_t EmbeddingModel::tokenLimit(const TokenizeOptions &options) const {
   const size_t most = options.maxTokens == 0 ? info.maxTokens : options.maxTokens;
   if (most > info.maxTokens)
-    throw argumentError("want at most {} tokens a text, which the model takes, got {}", info.maxTokens, most);
+    throw argumentError("expected at most {} tokens a text, the model's limit, got {}", info.maxTokens, most);
   return most;
 }
 
 Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &options) const {
   if (!isUtf8(given))
-    throw argumentError("want text of UTF-8, got bytes that are none");
+    throw argumentError("expected text of UTF-8, got other bytes");
   return encode(addPrompt(given, options), std::nullopt, options);
 }
 
@@ -243,7 +243,7 @@ Tokens EmbeddingModel::tokenizePair(std::string_view query, std::string_view tex
   if (!info.scores)
     throw argumentError("the model embeds texts, expected a cross-encoder, which scores pairs of them");
   if (!isUtf8(query) || !isUtf8(text))
-    throw argumentError("expected text of UTF-8, got bytes that are none");
+    throw argumentError("expected text of UTF-8, got other bytes");
   return encode(std::string(query), std::string(text), options);
 }
 
@@ -284,7 +284,7 @@ Tokens EmbeddingModel::encode(std::string first, std::optional<std::string> seco
         throw argumentError("the {} has {}{} tokens, the model takes {}", kind, tokens.whole,
                             tokens.isCounted ? "" : " or more", most);
       if (most <= around)
-        throw argumentError("want more than {} tokens a {}, which stand around it, got {}", around, kind, most);
+        throw argumentError("expected more than the {} tokens that surround each {}, got {}", around, kind, most);
       truncation.max_length = most - around;
       truncation.stride = 0;
       truncation.side = settings.truncationSide.value_or(truncation.side);

@@ -106,7 +106,7 @@ EmbeddingRequest readRequest(const Json &document, const Embedder &embedder) {
   if (!isList) {
     asked.texts.push_back(readText(*input, "input", embedder, options, asked.run, truncates));
   } else if (input->empty() || input->size() > mostTexts) {
-    throw serviceError(ErrorCode::invalid_value, "'input': want 1 to {} texts, got {}", mostTexts, input->size())
+    throw serviceError(ErrorCode::invalid_value, "'input': expected 1 to {} texts, got {}", mostTexts, input->size())
         .about("input")
         .expected(fmt::format("1 to {} texts", mostTexts), input->size());
   } else {

@@ -164,7 +164,7 @@ EmbeddingSettings parseEmbeddingSettings(std::string_view text) {
   }
   const Node root(json, "");
   if (const size_t version = root.number("version", 0, SIZE_MAX); version != 1)
-    throw dataError("asset '{}': 'version': want 1, got {}", EmbeddingAsset, version);
+    throw dataError("asset '{}': 'version': expected 1, got {}", EmbeddingAsset, version);
   if (root.has("scores"))
     root.expectKeys({"version", "name", "scores", "max_tokens", "padding", "lowercase", "tokenizer"});
   else

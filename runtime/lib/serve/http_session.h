@@ -225,7 +225,8 @@ private:
       return refuse(
           serviceError(ErrorCode::headers_too_large, "headers may have {} bytes, got more", limits.headerBytes)
               .expected(limits.headerBytes, "more"));
-    refuse(serviceError(ErrorCode::bad_request, "want a request of HTTP/1.1, got what is none: {}", error.message()));
+    refuse(serviceError(ErrorCode::bad_request, "expected a request of HTTP/1.1, got something else: {}",
+                        error.message()));
   }
 
   // Where a body is still to come, it is not waited for, and nothing of it is taken for the next request. Nor is what

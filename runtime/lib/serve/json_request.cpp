@@ -86,7 +86,7 @@ private:
 
 ServiceError kindError(std::string_view where, std::string_view name, std::string_view want, const Json &got) {
   const std::string path = memberPath(where, name);
-  return serviceError(ErrorCode::invalid_value, "'{}': want {}, got {}", path, want, jsonKind(got))
+  return serviceError(ErrorCode::invalid_value, "'{}': expected {}, got {}", path, want, jsonKind(got))
       .about(path)
       .expected(want, jsonKind(got));
 }

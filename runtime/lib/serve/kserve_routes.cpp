@@ -41,7 +41,7 @@ Json splitBody(const HttpRequest &request, std::string_view &binary) {
   binary = body.substr(length);
   Json document = parseJson(body.substr(0, length));
   if (!document.is_object())
-    throw serviceError(ErrorCode::invalid_value, "want an object, got {}", jsonKind(document))
+    throw serviceError(ErrorCode::invalid_value, "expected an object, got {}", jsonKind(document))
         .expected("an object", jsonKind(document));
   return document;
 }
@@ -57,7 +57,7 @@ const Json *parametersOf(const Json &object, std::string_view where) {
 std::vector<Value> readInputs(const Json &document, const vx_function_info &function, std::string_view &binary) {
   const Json *list = findMember(document, "inputs");
   if (!list || !list->is_array())
-    throw serviceError(ErrorCode::invalid_value, "'inputs': want a list, got {}", list ? jsonKind(*list) : "none")
+    throw serviceError(ErrorCode::invalid_value, "'inputs': expected a list, got {}", list ? jsonKind(*list) : "none")
         .about("inputs")
         .expected("a list", list ? jsonKind(*list) : "none");
   std::vector<std::string> names;
@@ -95,7 +95,7 @@ std::vector<Value> readInputs(const Json &document, const vx_function_info &func
           .with("input", names[i])
           .expected(kserveTypeText(function.inputs[i]), "none");
   if (!binary.empty())
-    throw serviceError(ErrorCode::invalid_value, "{} bytes are left behind the inputs", binary.size())
+    throw serviceError(ErrorCode::invalid_value, "{} bytes are left after the inputs", binary.size())
         .expected(0u, binary.size());
   return values;
 }

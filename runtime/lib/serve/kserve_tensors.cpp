@@ -38,7 +38,7 @@ ServiceError valueError(std::string_view field, fmt::format_string<Args...> form
 void flatten(const Json &data, std::span<const int64_t> dims, const std::string &field,
              std::vector<const Json *> &elements) {
   if (!data.is_array())
-    throw valueError(field, "want a list, got {}", jsonKind(data)).expected("a list", jsonKind(data));
+    throw valueError(field, "expected a list, got {}", jsonKind(data)).expected("a list", jsonKind(data));
   const bool isNested = dims.size() > 1 && !data.empty() && data[0].is_array();
   if (!isNested) {
     for (const Json &element : data)
@@ -46,7 +46,7 @@ void flatten(const Json &data, std::span<const int64_t> dims, const std::string 
     return;
   }
   if (static_cast<int64_t>(data.size()) != dims[0])
-    throw valueError(field, "want {} lists for the shape, got {}", dims[0], data.size())
+    throw valueError(field, "expected {} lists for the shape, got {}", dims[0], data.size())
         .expected(static_cast<uint64_t>(dims[0]), data.size());
   for (size_t i = 0; i < data.size(); ++i) {
     const size_t before = elements.size();
@@ -56,7 +56,7 @@ void flatten(const Json &data, std::span<const int64_t> dims, const std::string 
     for (int64_t dim : dims.subspan(1))
       want *= static_cast<size_t>(dim);
     if (elements.size() - before != want)
-      throw valueError(part, "want {} elements for the shape, got {}", want, elements.size() - before)
+      throw valueError(part, "expected {} elements for the shape, got {}", want, elements.size() - before)
           .expected(want, elements.size() - before);
   }
 }
@@ -65,7 +65,7 @@ template <typename T>
 void storeElement(const Json &element, const std::string &field, size_t index, std::string_view type, T *place) {
   const auto wrong = [&](std::string_view want) {
     const std::string got = element.is_number() ? jsonText(element) : std::string(jsonKind(element));
-    return valueError(fmt::format("{}[{}]", field, index), "want {}, got {}", want, got).expected(want, got);
+    return valueError(fmt::format("{}[{}]", field, index), "expected {}, got {}", want, got).expected(want, got);
   };
   if constexpr (std::is_same_v<T, bool>) {
     if (!element.is_boolean())
@@ -125,13 +125,13 @@ std::vector<int64_t> readShape(const Json &input, std::string_view where, uint64
   const std::string field = memberPath(where, "shape");
   const Json *shape = findMember(input, "shape");
   if (!shape || !shape->is_array())
-    throw valueError(field, "want a list of sizes, got {}", shape ? jsonKind(*shape) : "none")
+    throw valueError(field, "expected a list of sizes, got {}", shape ? jsonKind(*shape) : "none")
         .expected("a list of sizes", shape ? jsonKind(*shape) : "none");
   std::vector<int64_t> dims;
   unsigned __int128 product = 1;
   for (const Json &dim : *shape) {
     if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX)
-      throw valueError(fmt::format("{}[{}]", field, dims.size()), "want a size, got {}",
+      throw valueError(fmt::format("{}[{}]", field, dims.size()), "expected a size, got {}",
                        dim.is_number() ? jsonText(dim) : std::string(jsonKind(dim)))
           .with("dim", dims.size())
           .expected("a size", dim.is_number() ? jsonText(dim) : std::string(jsonKind(dim)));
@@ -196,7 +196,7 @@ Value readBinary(vx_element_type type, const std::vector<int64_t> &dims, uint64_
   }
   const uint64_t want = count * (vx_element_type_bits(type) / 8);
   if (bytes.size() != want)
-    throw valueError(field, "want {} bytes for the shape, got {}", want, bytes.size()).expected(want, bytes.size());
+    throw valueError(field, "expected {} bytes for the shape, got {}", want, bytes.size()).expected(want, bytes.size());
   if (type == VX_BOOL)
     for (size_t i = 0; i < bytes.size(); ++i)
       if (static_cast<uint8_t>(bytes[i]) > 1)
@@ -209,7 +209,7 @@ Value readList(vx_element_type type, const std::vector<int64_t> &dims, uint64_t 
   std::vector<const Json *> elements;
   flatten(data, dims, field, elements);
   if (elements.size() != count)
-    throw valueError(field, "want {} elements for the shape, got {}", count, elements.size())
+    throw valueError(field, "expected {} elements for the shape, got {}", count, elements.size())
         .expected(count, elements.size());
   if (type == VX_STRING) {
     std::vector<std::string> texts;
@@ -271,7 +271,7 @@ Value readKserveTensor(const Json &input, const vx_argument_info &argument, std:
     return readBinary(*type, dims, count, own, field);
   }
   if (!data)
-    throw valueError(where, "want 'data' or 'parameters.binary_data_size', got neither")
+    throw valueError(where, "expected 'data' or 'parameters.binary_data_size', got neither")
         .expected("data or parameters.binary_data_size", "none");
   return readList(*type, dims, count, *data, memberPath(where, "data"));
 }
