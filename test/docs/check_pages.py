@@ -247,6 +247,7 @@ def check_http(tree):
             read.update({field: name for field in re.findall(r'"(\w+)"', listed)})
         read.update({field: name for field in re.findall(r'\b\w+Member\([^"()]*"(\w+)"', text)})
     told = {field.split(".")[-1].removesuffix("[]") for field in re.findall(r"^\| `([\w.\[\]]+)` \| [^|]+ \| [^|]+ \|$", re.sub(r"^\| `[A-Z].*$", "", tree.read(page).split("\n## Errors")[0], flags=re.M), re.M)} | {"parameters"}
+    told |= set(re.findall(r'`\{"(\w+)"\}` \|$', tree.read(page), re.M))  # objects in a list
     for field in sorted(set(read) - told):
         yield f"{page}: the field '{field}' is missing, which {folder}/{read[field]} reads"
     for field in sorted(told - set(read)):

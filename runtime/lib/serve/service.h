@@ -267,8 +267,8 @@ private:
   // model's logit, or the logit, as the model's folder has it.
   // \field model text, optional: the model; by default the only cross-encoder that is loaded.
   // \field query text: the query.
-  // \field texts list: 1 to 2048 texts.
-  // \field documents list: 1 to 2048 texts, or objects `{"text"}`.
+  // \field texts list of texts: 1 to 2048 texts.
+  // \field documents list of texts or objects: 1 to 2048 texts, or objects `{"text"}`.
   // \field top_n number: the most results; all of them by default.
   // \field raw_scores boolean: logits in place of scores.
   // \field return_text boolean: the answer has the texts.
