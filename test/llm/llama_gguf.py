@@ -73,6 +73,37 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
     writer.close()
 
 
+GPT2_PARTS = {"ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+
+
+def write_gpt2(path, settings, tensors, tokens):
+    """Matrices lie as those of other families, which transformers has turned for this one."""
+    writer = gguf.GGUFWriter(path, "gpt2")
+    for key, value in {"context_length": settings["n_positions"], "embedding_length": settings["n_embd"], "block_count": settings["n_layer"], "attention.head_count": settings["n_head"],
+                       "feed_forward_length": settings["n_inner"] or 4 * settings["n_embd"]}.items():
+        writer.add_uint32(f"gpt2.{key}", value)
+    writer.add_float32("gpt2.attention.layer_norm_epsilon", settings["layer_norm_epsilon"])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(tokens)
+    writer.add_token_types([3 if token.startswith("<") else 1 for token in tokens])
+    writer.add_token_merges(["a a"])
+    for name, tensor in tensors.items():
+        name = name.removeprefix("transformer.")
+        if name.startswith("h."):
+            _, layer, *part, kind = name.split(".")
+            if tensor.ndim > 1:
+                tensor = tensor.T
+            name = f"blk.{layer}.{GPT2_PARTS['.'.join(part)]}.{kind}"
+        else:
+            name = name.replace("wte", "token_embd").replace("wpe", "position_embd").replace("ln_f", "output_norm")
+        writer.add_tensor(name, np.ascontiguousarray(tensor))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def rounded(tensors, kind):
     """The weights as a file of this type has them."""
     if kind == "F32":

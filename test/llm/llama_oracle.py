@@ -1,4 +1,6 @@
-"""Llama, Mistral and Qwen2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
+"""Llama, Mistral, Qwen2 and GPT-2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
+import math
+
 import numpy as np
 from random_models import llama_depth
 
@@ -23,7 +25,35 @@ def turn(x, angles):
     return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 
 
+def gpt2_logits(settings, tensors, ids):
+    width, heads, length = settings["n_embd"], settings["n_head"], len(ids)
+    erf = np.vectorize(math.erf)
+    activate = {"gelu_new": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "gelu": lambda x: x / 2 * (1 + erf(x / math.sqrt(2)))}[settings["activation_function"]]
+
+    def weight(name):
+        return tensors["transformer." + name].astype(np.float64)
+
+    def linear(x, name):
+        return x @ weight(name + ".weight") + weight(name + ".bias")
+
+    def norm(x, name):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + settings["layer_norm_epsilon"]) * weight(name + ".weight") + weight(name + ".bias")
+
+    x = weight("wte.weight")[np.asarray(ids)] + weight("wpe.weight")[:length]
+    for layer in range(settings["n_layer"]):
+        name = f"h.{layer}."
+        q, k, v = (part.reshape(length, heads, -1) for part in np.split(linear(norm(x, name + "ln_1"), name + "attn.c_attn"), 3, axis=-1))
+        scores = np.where(np.tri(length, dtype=bool), np.einsum("shd,thd->hst", q, k) / math.sqrt(width // heads), -np.inf)
+        scores = np.exp(scores - scores.max(-1, keepdims=True))
+        x = x + linear(np.einsum("hst,thd->shd", scores / scores.sum(-1, keepdims=True), v).reshape(length, width), name + "attn.c_proj")
+        x = x + linear(activate(linear(norm(x, name + "ln_2"), name + "mlp.c_fc")), name + "mlp.c_proj")
+    return norm(x, "ln_f") @ weight("wte.weight").T
+
+
 def logits(settings, tensors, ids):
+    if settings["model_type"] == "gpt2":
+        return gpt2_logits(settings, tensors, ids)
     heads, groups, depth = settings["num_attention_heads"], settings["num_key_value_heads"], llama_depth(settings)
     length = len(ids)
     angles = np.arange(length)[:, None] * frequencies(settings)[None]

@@ -17,7 +17,7 @@ TOLERANCE = 1e-6  # of the greatest element; the file has f32
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
-from random_models import BERT_GOLDENS, LENGTHS, LLAMA_GOLDENS, bert_inputs, bert_weights, llama_tokens, llama_weights  # noqa: E402
+from random_models import BERT_GOLDENS, GPT2_GOLDENS, LENGTHS, LLAMA_GOLDENS, bert_inputs, bert_weights, gpt2_weights, llama_tokens, llama_weights  # noqa: E402
 
 
 def load(kind, settings, tensors):
@@ -25,7 +25,7 @@ def load(kind, settings, tensors):
     config._attn_implementation = "eager"
     model = getattr(transformers, kind).from_config(config).double().eval()
     missing, unknown = model.load_state_dict({name: torch.tensor(tensor).double() for name, tensor in tensors.items()}, strict=False)
-    allowed = {"lm_head.weight"} if settings.get("tie_word_embeddings") else set()
+    allowed = {"lm_head.weight"} if settings.get("tie_word_embeddings", settings["model_type"] == "gpt2") else set()
     left = [name for name in missing if name not in allowed and "position_ids" not in name and "inv_freq" not in name]
     if left or unknown:
         sys.exit(f"make_goldens: weights that differ from the model's: missing {left}, unknown {unknown}")
@@ -39,8 +39,9 @@ def compute():
             model = load("AutoModel", settings, bert_weights(settings, seed))
             inputs = {key: torch.tensor(value) for key, value in bert_inputs(settings, seed).items()}
             results[name] = model(**inputs).last_hidden_state.numpy()
-        for name, (settings, seed) in LLAMA_GOLDENS.items():
-            model = load("AutoModelForCausalLM", settings, llama_weights(settings, seed))
+        decoders = [(*case, llama_weights) for case in LLAMA_GOLDENS.items()] + [(*case, gpt2_weights) for case in GPT2_GOLDENS.items()]
+        for name, (settings, seed), weights in decoders:
+            model = load("AutoModelForCausalLM", settings, weights(settings, seed))
             for length in LENGTHS:
                 ids = torch.tensor(llama_tokens(settings, seed, length))[None]
                 results[f"{name}_{length}"] = model(ids).logits.numpy()[0, -3:]  # of the last tokens: they depend on all

@@ -130,5 +130,45 @@ LLAMA_GOLDENS = {
     "llama3": (llama_settings(rope_scaling=LLAMA3), 15),
     "llama_linear": (llama_settings(rope_scaling={"rope_type": "linear", "factor": 4.0}), 16),
     "qwen2": (llama_settings("qwen2"), 17),
+    "mistral_window": (llama_settings("mistral", sliding_window=9, attention_bias="gone", mlp_bias="gone", pretraining_tp="gone"), 19),
     "mistral": (llama_settings("mistral", sliding_window=None, attention_bias="gone", mlp_bias="gone", pretraining_tp="gone"), 18),
 }
+
+
+def gpt2_settings(**changes):
+    settings = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 96, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_inner": None, "n_positions": 64, "n_ctx": 64,
+                "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "attn_pdrop": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1, "initializer_range": 0.02, "bos_token_id": 1,
+                "eos_token_id": 2, "summary_type": "cls_index", "summary_use_proj": True, "task_specific_params": {"text-generation": {"do_sample": True}}}
+    settings.update(changes)
+    return {key: value for key, value in settings.items() if value != "gone"}
+
+
+def gpt2_weights(settings, seed, prefix="transformer."):
+    random = np.random.default_rng(seed)
+    width = settings["n_embd"]
+    inner = settings["n_inner"] or 4 * width
+    tensors = {}
+
+    def linear(name, inputs, outputs):
+        tensors[name + ".weight"] = random.standard_normal((inputs, outputs)) * inputs**-0.5
+        tensors[name + ".bias"] = 0.3 * random.standard_normal(outputs)
+
+    def norm(name):
+        tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
+        tensors[name + ".bias"] = 0.2 * random.standard_normal(width)
+
+    tensors[prefix + "wte.weight"] = random.standard_normal((settings["vocab_size"], width))
+    tensors[prefix + "wpe.weight"] = 0.5 * random.standard_normal((settings["n_positions"], width))
+    for layer in range(settings["n_layer"]):
+        name = f"{prefix}h.{layer}."
+        norm(name + "ln_1")
+        linear(name + "attn.c_attn", width, 3 * width)
+        linear(name + "attn.c_proj", width, width)
+        norm(name + "ln_2")
+        linear(name + "mlp.c_fc", width, inner)
+        linear(name + "mlp.c_proj", inner, width)
+    norm(prefix + "ln_f")
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+GPT2_GOLDENS = {"gpt2": (gpt2_settings(), 31), "gpt2_inner": (gpt2_settings(n_inner=24, n_head=2, n_layer=1, layer_norm_epsilon=1e-2, activation_function="gelu"), 32)}

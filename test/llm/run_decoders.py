@@ -23,9 +23,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
 from embedding_models import write_json  # noqa: E402
-from llama_gguf import rounded, write_llama  # noqa: E402
+from llama_gguf import rounded, write_gpt2, write_llama  # noqa: E402
 from llama_oracle import divergence, logits  # noqa: E402
-from random_models import LENGTHS, LLAMA_GOLDENS, llama_settings, llama_tokens, llama_weights  # noqa: E402
+from random_models import GPT2_GOLDENS, LENGTHS, LLAMA_GOLDENS, gpt2_weights, llama_settings, llama_tokens, llama_weights  # noqa: E402
 from run_embeddings import Bench  # noqa: E402
 from run_encoders import write_model  # noqa: E402
 from wrong_decoders import check_wrong_files, check_wrong_folders, check_wrong_runs  # noqa: E402
@@ -90,12 +90,17 @@ def text_of(ids):
 
 def check_goldens(bench):
     goldens = np.load(HERE / "goldens.npz")
-    for name, (settings, seed) in LLAMA_GOLDENS.items():
-        tensors, words = llama_weights(settings, seed), settings["vocab_size"]
+    for name, (settings, seed) in {**LLAMA_GOLDENS, **GPT2_GOLDENS}.items():
+        is_gpt2, words = settings["model_type"] == "gpt2", settings["vocab_size"]
+        tensors = (gpt2_weights if is_gpt2 else llama_weights)(settings, seed)
         modules = {"safetensors": bench.compile_model(bench.folder_of(name, settings, tensors), name)[0]}
         # llama.cpp's converter has Mistral as llama, without its window.
-        if not settings.get("sliding_window") or settings["model_type"] == "qwen2":
-            write_llama(bench.path(name + ".gguf"), settings, tensors, tokens=letters(words))
+        if name == "gpt2_inner":
+            # As the first files of GPT-2 have it: without the name of the model, and with the masks of attention.
+            bare = {**{tensor.removeprefix("transformer."): values for tensor, values in tensors.items()}, "h.0.attn.bias": np.ones((1, 1, 64, 64), np.float32)}
+            modules["bare names"] = bench.compile_model(bench.folder_of("bare", settings, bare), "bare", "cpu")[0]
+        elif not settings.get("sliding_window") or settings["model_type"] == "qwen2":
+            (write_gpt2 if is_gpt2 else write_llama)(bench.path(name + ".gguf"), settings, tensors, tokens=letters(words))
             modules["GGUF"] = bench.compile_model(bench.path(name + ".gguf"), name + "-gguf", "cpu")[0]
         prompts = {length: llama_tokens(settings, seed, length) for length in LENGTHS}
         for source, module in modules.items():

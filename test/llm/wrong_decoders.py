@@ -59,7 +59,7 @@ def check_wrong_files(bench):
     whole = open(path, "rb").read()
     with open(path, "wb") as file:
         file.write(whole.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0phi77"))
-    refused(bench, "an architecture", path, "key 'general.architecture': expected one of llama, qwen2, got \"phi77\"")
+    refused(bench, "an architecture", path, "key 'general.architecture': expected one of gpt2, llama, qwen2, got \"phi77\"")
     os.truncate(path, len(whole) - 9)
     refused(bench, "a file cut off", path, "truncated: ")
     with open(path, "wb") as file:
@@ -110,6 +110,17 @@ def check_wrong_folders(bench):
         change(path)
         refused(bench, name, path, message)
         shutil.rmtree(path)
+    from random_models import gpt2_settings, gpt2_weights
+    gpt2 = bench.folder_of("right-gpt2", gpt2_settings(vocab_size=20), gpt2_weights(gpt2_settings(vocab_size=20), 5))
+    for changes, message in ((dict(scale_attn_by_inverse_layer_idx=True), "'scale_attn_by_inverse_layer_idx': want false, got true"),
+                             (dict(scale_attn_weights=False), "'scale_attn_weights': want true, got false"),
+                             (dict(n_head=3), "'n_embd': expected a multiple of 'n_head', 3, got 32"),
+                             (dict(activation_function="mish"), "'activation_function': expected one of gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, got \"mish\""),
+                             (dict(n_positions=63), "tensor 'transformer.wpe.weight': expected f32, f16 or bf16 [63,32], got f32[64,32]"),
+                             (dict(tie_word_embeddings=False), "tensor 'lm_head.weight': expected f32, f16 or bf16 [20,32], got no such tensor"),
+                             (dict(rope_theta=1), "'rope_theta' is 1, but the family gpt2 does not read this key")):
+        write_json(f"{gpt2}/config.json", gpt2_settings(vocab_size=20, **changes))
+        refused(bench, f"GPT-2 with {changes}", gpt2, message)
     # Tensors that follow from the settings are no mistakes; neither is a context that tables are not made for.
     path = bench.path("more-decoder")
     shutil.copytree(right, path)

@@ -119,9 +119,9 @@ void readCache(const Keys &keys, LanguageModelFacts &facts) {
 
 /// As vx-compile has it, of what the header tells.
 std::string findRefusal(const LanguageModelFacts &facts) {
-  static constexpr std::string_view families[] = {"llama", "qwen2"}, types[] = {"f32", "f16", "bf16"};
+  static constexpr std::string_view families[] = {"gpt2", "llama", "qwen2"}, types[] = {"f32", "f16", "bf16"};
   if (std::ranges::find(families, facts.architecture) == std::end(families))
-    return fmt::format("vx-compile reads the architectures {}, got {}", fmt::join(families, " and "),
+    return fmt::format("vx-compile reads the architectures {}, got {}", fmt::join(families, ", "),
                        facts.architecture);
   for (const TensorTypeCount &count : facts.types)
     if (std::ranges::find(types, count.type->name) == std::end(types))

@@ -1,5 +1,4 @@
-// Decoders with rotary positions, root-mean-square norms and gated layers: their settings, from whichever file, and
-// their functions.
+// Decoders: their settings, from whichever file, and their functions.
 #ifndef VX_LIB_LANGUAGEMODELS_DECODER_H
 #define VX_LIB_LANGUAGEMODELS_DECODER_H
 
@@ -7,10 +6,12 @@
 
 namespace vx {
 
-/// Names of tensors without ".weight" and ".bias". Those of layer i begin with `layers` + i + ".".
+/// Names of tensors without ".weight" and ".bias". Those of layer i begin with `layers` + i + ".". A family without a
+/// part has no name for it.
 struct DecoderNames {
   llvm::StringRef embedding, layers, norm, head;
   llvm::StringRef query, key, value, output, attentionNorm, gate, up, down, feedForwardNorm;
+  llvm::StringRef positions = {}; // learned ones
 };
 
 struct DecoderSettings {
@@ -29,6 +30,8 @@ struct DecoderSettings {
   /// of the 2 * frequencies.size() elements that turn.
   std::vector<double> frequencies;
   bool turnsNeighbours = false;
+  /// GPT-2 in files of transformers: weights are [inputs, outputs].
+  bool isTransposed = false;
 };
 
 /// theta^(-2i / turned) for i < turned / 2.
@@ -45,6 +48,40 @@ std::vector<double> computeFrequencies(double theta, int64_t turned);
 /// size `context` of the instance is the room of the caches in tokens: at most the settings' context. A call that needs
 /// more room fails.
 void buildDecoder(ModelBuilder &model, const DecoderSettings &settings);
+
+/// The parts that all families share. A family says how tokens become vectors, and what its layers are.
+class DecoderFunctions {
+public:
+  DecoderFunctions(ModelBuilder &model, const DecoderSettings &settings) : model(model), s(settings) {}
+  virtual ~DecoderFunctions() = default;
+  void build();
+
+protected:
+  /// [1, length] -> [1, length, width]. Called once for each function.
+  virtual mlir::Value embed(mlir::Value ids) = 0;
+  virtual mlir::Value addLayer(int64_t layer, mlir::Value x) = 0;
+  /// The norm before the head.
+  virtual mlir::Value norm(Part &g, mlir::Value x) = 0;
+
+  mlir::Value embedding(Part &g);
+  /// The rows of a table for this call's positions.
+  mlir::Value positions(Part &g, mlir::Value table);
+  /// Attention over the cache, for values [1, length, heads, depth]. The result has its heads joined.
+  mlir::Value attend(Part &g, int64_t layer, mlir::Value query, mlir::Value key, mlir::Value value);
+
+  ModelBuilder &model;
+  const DecoderSettings &s;
+  DimAttr past, length; // of this call; `past` is null in a function without state
+
+private:
+  void addFunction(llvm::StringRef name, llvm::ArrayRef<ModelBuilder::Input> inputs, DimAttr symbol);
+
+  DimAttr room;
+  mlir::Type cacheType;
+};
+
+void buildRotaryDecoder(ModelBuilder &model, const DecoderSettings &settings);
+void buildGpt2(ModelBuilder &model, const DecoderSettings &settings);
 
 } // namespace vx
 

@@ -10,6 +10,8 @@ namespace vx {
 
 /// Reads a size of a model from its config.json: a whole number from 1 to `most`. Fails the file without it.
 int64_t readSize(ConfigFile &config, llvm::StringRef key, int64_t most = int64_t(1) << 30);
+/// Reads a number above 0, or returns `otherwise`; fails the file if there is neither.
+double readPositive(ConfigFile &config, llvm::StringRef key, std::optional<double> otherwise = std::nullopt);
 /// Keys of config.json that have no effect on the results of a model that is only run.
 llvm::ArrayRef<llvm::StringRef> getUnusedKeys();
 
@@ -18,11 +20,13 @@ llvm::ArrayRef<llvm::StringRef> getUnusedKeys();
 /// Errors are those of `config` and of `model`.
 void buildBert(ModelBuilder &model, ConfigFile &config, llvm::StringRef type);
 
-/// Llama, Mistral and Qwen2. Errors are those of the file.
+/// Llama, Mistral, Qwen2 and GPT-2. Errors are those of the file.
 DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type);
-/// Llama and Qwen2, with the keys of `architecture` and the names of tensors that llama.cpp's converter writes. Errors
+/// Llama, Qwen2 and GPT-2, with the keys of `architecture` and the names of tensors that llama.cpp's converter writes. Errors
 /// are those of `model`.
 DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const std::string &architecture);
+DecoderSettings readGpt2(ConfigFile &config);
+DecoderSettings readGpt2(ModelBuilder &model, const GgufModel &file);
 
 } // namespace vx
 

@@ -16,12 +16,21 @@ namespace {
 
 namespace json = llvm::json;
 
-constexpr llvm::StringRef kDecoders[] = {"llama", "mistral", "qwen2"};
+constexpr llvm::StringRef kDecoders[] = {"gpt2", "llama", "mistral", "qwen2"};
 /// Those with names and keys of llama.cpp's converter; it has Mistral as llama.
-constexpr llvm::StringRef kGgufDecoders[] = {"llama", "qwen2"};
+constexpr llvm::StringRef kGgufDecoders[] = {"gpt2", "llama", "qwen2"};
 
 /// Tables of angles have a row for each position.
 constexpr int64_t kLongestContext = 131'072;
+
+/// GPT-2 with a head has the rest under the name of the model.
+DecoderNames addPrefix(DecoderNames names) {
+  names.embedding = "transformer.wte";
+  names.positions = "transformer.wpe";
+  names.layers = "transformer.h.";
+  names.norm = "transformer.ln_f";
+  return names;
+}
 
 /// Adds the functions, and checks that every tensor was read.
 llvm::Expected<OwningOpRef<ModuleOp>> build(ModelBuilder &model, DecoderSettings settings,
@@ -105,7 +114,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::S
     return config.takeError();
   result.files.push_back(config->getName());
   const std::string type = config->getString("model_type").value_or("");
-  DecoderSettings settings = readDecoder(*config, type);
+  DecoderSettings settings = type == "gpt2" ? readGpt2(*config) : readDecoder(*config, type);
   if (llvm::Error error = config->takeError())
     return error;
   llvm::Expected<WeightFiles> weights = WeightFiles::openFolder(folder);
@@ -113,12 +122,15 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::S
     return weights.takeError();
   result.files.insert(result.files.end(), weights->getPaths().begin(), weights->getPaths().end());
   ModelBuilder model(context, *weights, type);
-  // Some writers store a tied head again, and old versions of transformers the frequencies of each layer.
-  llvm::SmallVector<llvm::StringRef> unused;
-  std::vector<std::string> frequencies;
+  if (type == "gpt2" && weights->contains("transformer.wte.weight"))
+    settings.names = addPrefix(settings.names);
+  // Some writers store a tied head again, and old versions of transformers what they compute of each layer: frequencies,
+  // and masks.
+  std::vector<std::string> computed;
   for (int64_t layer = 0; layer < settings.layers; ++layer)
-    frequencies.push_back("model.layers." + std::to_string(layer) + ".self_attn.rotary_emb.inv_freq");
-  llvm::append_range(unused, frequencies);
+    for (const char *part : {"self_attn.rotary_emb.inv_freq", "attn.bias", "attn.masked_bias"})
+      computed.push_back(settings.names.layers.str() + std::to_string(layer) + "." + part);
+  llvm::SmallVector<llvm::StringRef> unused(computed.begin(), computed.end());
   if (settings.isTied)
     unused.push_back("lm_head.weight");
   llvm::Expected<OwningOpRef<ModuleOp>> module = build(model, settings, unused, result);
@@ -145,7 +157,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
                            (value ? value->text() : "none"));
   const WeightFiles weights = WeightFiles::ofGguf(file);
   ModelBuilder model(context, weights, architecture);
-  DecoderSettings settings = readDecoder(model, *file, architecture);
+  DecoderSettings settings =
+      architecture == "gpt2" ? readGpt2(model, *file) : readDecoder(model, *file, architecture);
   llvm::Expected<OwningOpRef<ModuleOp>> module = build(model, settings, {}, result);
   if (!module)
     return module;

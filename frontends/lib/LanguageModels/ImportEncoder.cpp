@@ -17,10 +17,19 @@ int64_t readSize(ConfigFile &config, llvm::StringRef key, int64_t most) {
   return size && *size >= 1 && *size <= most ? *size : 1;
 }
 
+double readPositive(ConfigFile &config, llvm::StringRef key, std::optional<double> otherwise) {
+  std::optional<double> number = config.getNumber(key);
+  if (number && !(*number > 0 && *number < 1e30))
+    config.fail(key, "a number above 0", *config.lookup(key));
+  else if (!number && !otherwise)
+    config.fail("'" + key + "': expected a number above 0, got none");
+  return number && *number > 0 ? *number : otherwise.value_or(1);
+}
+
 llvm::ArrayRef<llvm::StringRef> getUnusedKeys() {
   static constexpr llvm::StringRef keys[] = {
       // Training, and the form of what transformers returns.
-      "attention_dropout", "attention_probs_dropout_prob", "classifier_dropout", "embd_pdrop", "gradient_checkpointing",
+      "attention_dropout", "attn_pdrop", "attention_probs_dropout_prob", "classifier_dropout", "embd_pdrop", "gradient_checkpointing",
       "hidden_dropout", "hidden_dropout_prob", "initializer_range", "output_attentions", "output_hidden_states",
       "output_past", "pretraining_tp", "problem_type", "resid_pdrop", "return_dict", "torchscript", "use_cache",
       // Heads of other tasks.

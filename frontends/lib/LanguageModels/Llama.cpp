@@ -1,5 +1,6 @@
 // Llama and its relatives: settings of config.json and of GGUF files.
 #include "Families.h"
+#include "GgufSettings.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -31,16 +32,6 @@ void applyLlama3(std::vector<double> &frequencies, double factor, double low, do
       frequency = (1 - share) * frequency / factor + share * frequency;
     }
   }
-}
-
-/// A number above 0 of `config`, or `otherwise`; fails the file if there is neither.
-double readPositive(ConfigFile &config, llvm::StringRef key, std::optional<double> otherwise = std::nullopt) {
-  std::optional<double> number = config.getNumber(key);
-  if (number && !(*number > 0 && *number < 1e30))
-    config.fail(key, "a number above 0", *config.lookup(key));
-  else if (!number && !otherwise)
-    config.fail("'" + key + "': expected a number above 0, got none");
-  return number && *number > 0 ? *number : otherwise.value_or(1);
 }
 
 void readRotary(ConfigFile &config, DecoderSettings &s) {
@@ -102,71 +93,6 @@ void readWindow(ConfigFile &config, DecoderSettings &s) {
   if (window && *window < s.context)
     s.window = window;
 }
-
-/// The keys of one GGUF file that begin with its architecture.
-class GgufSettings {
-public:
-  GgufSettings(ModelBuilder &model, const GgufModel &file, std::string architecture)
-      : model(model), file(file), architecture(std::move(architecture)) {}
-
-  const GgufValue *lookup(llvm::StringRef key) {
-    const std::string name = architecture + "." + key.str();
-    read.insert(name);
-    return file.find(name);
-  }
-  bool has(llvm::StringRef key) { return lookup(key) != nullptr; }
-  std::optional<uint64_t> getCount(llvm::StringRef key) {
-    return get<uint64_t>(key, &GgufValue::unsignedAt, "a whole number of 0 or more");
-  }
-  std::optional<double> getNumber(llvm::StringRef key) { return get<double>(key, &GgufValue::numberAt, "a number"); }
-  std::optional<std::string_view> getString(llvm::StringRef key) {
-    return get<std::string_view>(key, &GgufValue::stringAt, "a string");
-  }
-  int64_t getSize(llvm::StringRef key, std::optional<int64_t> otherwise = std::nullopt,
-                  int64_t most = int64_t(1) << 30) {
-    const std::optional<uint64_t> size = getCount(key);
-    if (size && (*size < 1 || *size > static_cast<uint64_t>(most)))
-      fail(key, "a number from 1 to " + std::to_string(most));
-    else if (!size && !otherwise && !model.hasFailed())
-      model.fail(model.weights.getName() + ": expected a key '" + architecture + "." + key.str() + "', got none");
-    return model.hasFailed() ? 1 : size ? static_cast<int64_t>(*size) : *otherwise;
-  }
-  double getPositive(llvm::StringRef key, double otherwise) {
-    const double number = getNumber(key).value_or(otherwise);
-    if (!(number > 0 && number < 1e30))
-      fail(key, "a number above 0");
-    return model.hasFailed() ? 1 : number;
-  }
-  void fail(llvm::StringRef key, const std::string &expected) {
-    const GgufValue *value = file.find(architecture + "." + key.str());
-    model.fail(model.weights.getName() + ": key '" + architecture + "." + key.str() + "': expected " + expected +
-               ", got " + (value ? value->text() : "none"));
-  }
-  void expectAllRead() {
-    for (const GgufKey &key : file.keys())
-      if (llvm::StringRef(key.name).starts_with(architecture + ".") && !read.contains(key.name))
-        return model.fail(model.weights.getName() + ": key '" + key.name + "' is " + key.value.text() +
-                          ", but the family " + architecture + " does not read this key: it may change the results");
-  }
-
-private:
-  template <typename T>
-  std::optional<T> get(llvm::StringRef key, std::optional<T> (GgufValue::*at)(size_t) const,
-                       const std::string &expected) {
-    const GgufValue *value = lookup(key);
-    if (!value)
-      return std::nullopt;
-    std::optional<T> result = value->kind() == GgufKind::array ? std::nullopt : (value->*at)(0);
-    if (!result)
-      fail(key, expected);
-    return result;
-  }
-
-  ModelBuilder &model;
-  const GgufModel &file;
-  const std::string architecture;
-  llvm::StringSet<> read;
-};
 
 /// The factors that Llama 3's pairs turn slower by, which its GGUF files have as a tensor.
 void applyFactors(ModelBuilder &model, DecoderSettings &s) {
