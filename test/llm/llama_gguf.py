@@ -16,12 +16,16 @@ def rename(name):
     return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}[name]
 
 
-def pair_rows(tensor, heads):
-    """The rows of each head in the order of llama.cpp's converter: the two elements of a pair beside one another."""
+def pair_rows(tensor, heads, turned=None):
+    """The rows of each head in the order of llama.cpp's converter: the two elements of a pair beside one another. `turned` rows of a head are in pairs; all without it."""
+    if turned:
+        rows = tensor.reshape(heads, tensor.shape[0] // heads, *tensor.shape[1:])
+        first = rows[:, :turned].reshape(heads, 2, turned // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(heads, turned, *tensor.shape[1:])
+        return np.concatenate([first, rows[:, turned:]], axis=1).reshape(tensor.shape)
     return tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
 
 
-def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=()):
+def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None):
     """`tokens` are the texts of a byte-level vocabulary; others than these make no file that has a tokenizer."""
     architecture = "qwen2" if settings["model_type"] == "qwen2" else "llama"
     writer = gguf.GGUFWriter(None, architecture, split_max_tensors=split)
@@ -53,11 +57,13 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
         writer.add_token_merges(["a a"])
         if ends:
             writer.add_eos_token_id(ends[0])
+        for end, token in dict(ends_by).items():
+            writer.add_uint32(f"tokenizer.ggml.{end}_token_id", token)
     for name, tensor in tensors.items():
         if name in without:
             continue
         if architecture == "llama" and (".q_proj." in name or ".k_proj." in name):
-            tensor = pair_rows(tensor, settings["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"])
+            tensor = pair_rows(tensor, settings["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"], pairs)
         # Vectors stay f32, as llama.cpp's converter has it.
         stored = TYPES[kind if tensor.ndim > 1 else "F32"]
         writer.add_tensor(rename(name), gguf.quants.quantize(np.ascontiguousarray(tensor), stored), raw_dtype=stored)

@@ -6,7 +6,7 @@ from random_models import llama_depth
 
 
 def frequencies(settings):
-    depth = llama_depth(settings)
+    depth = int(llama_depth(settings) * settings.get("partial_rotary_factor", 1))
     inverse = settings["rope_theta"] ** (-np.arange(0, depth, 2) / depth)
     rope = settings.get("rope_scaling") or {}
     if rope.get("rope_type") == "linear":
@@ -19,10 +19,11 @@ def frequencies(settings):
 
 
 def turn(x, angles):
-    """[length, heads, depth] by [length, depth / 2]; a pair is an element of each half."""
-    first, second = np.split(x, 2, axis=-1)
+    """[length, heads, depth] by [length, pairs]; a pair is an element of each half of those that turn."""
+    pairs = angles.shape[1]
+    first, second, rest = np.split(x, [pairs, 2 * pairs], axis=-1)
     cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
-    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin, rest], axis=-1)
 
 
 def gpt2_logits(settings, tensors, ids):

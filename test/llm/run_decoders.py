@@ -157,6 +157,14 @@ def check_types(bench):
     _, (rows,) = bench.calls(module, "cpu", [f"prefill {text_of(ids)}"], 60)
     narrow = {name: (tensor.view(np.uint32) >> 16 << 16).view(np.float32) for name, tensor in tensors.items()}
     bench.near("a sharded folder of BF16", rows, logits(settings, narrow, ids))
+    # Without a count of key heads there are as many as of the query; and a part of each head turns.
+    partial = llama_settings(vocab_size=60, num_key_value_heads=4, partial_rotary_factor=0.5)
+    weights = llama_weights(partial, seed)
+    write_llama(bench.path("partial.gguf"), partial, weights, tokens=letters(60), keys={"rope.dimension_count": 4, "attention.head_count_kv": None}, pairs=4)
+    for source in (bench.path("partial.gguf"), bench.folder_of("partial", partial, weights)):
+        turned, _ = bench.compile_model(source, "partial", "cpu")
+        _, (rows,) = bench.calls(turned, "cpu", [f"prefill {text_of(ids)}"], 60)
+        bench.near(f"a part of each head turns: {source}", rows, logits(partial, weights, ids))
     # Refused: a context beyond the model's, a call beyond the cache, a token without a row.
     lines = [f"extend 0 {text_of(ids)}", "decode 20 3", "decode 21 4", f"extend 15 {text_of(ids[15:])}", "decode 20 60", "decode 20 -1", "decode 20 5"]
     answers, results = bench.calls(module, "cpu", lines, 60, context=21)
@@ -203,6 +211,13 @@ def check_runs(bench):
     stop = answer[3:5]
     out, _ = bench.tool("vx-llm", "run", module, *flags, "--stop", stop, "--device=cpu")
     bench.check("a stop string", out == answer[:answer.index(stop)] + "\n", (out, answer, stop))
+    report = json.loads(bench.tool("vx-llm", "run", module, *flags, "--stop", stop, "--json", "--device=cpu")[0])
+    bench.check("a stop string ends the answer", (report["text"], report["finish_reason"]) == (answer[:answer.index(stop)], "stop") and report["completion_tokens"] < 12, report)
+    for kind in ("eot", "eom"):  # other tokens that end an answer, beside one that never comes
+        write_llama(path, settings, tensors, tokens=texts, ends=(59,), ends_by={kind: want[5]})
+        other, _ = bench.compile_model(path, kind, "cpu")
+        report = json.loads(bench.tool("vx-llm", "run", other, *flags, "--json", "--device=cpu")[0])
+        bench.check(f"{kind} ends an answer", (report["tokens"], report["finish_reason"]) == (want[:want.index(want[5])], "stop"), report)
     rest, why = greedy(settings, tensors, ids, 30, 59)
     out, _ = bench.tool("vx-llm", "run", module, "--prompt", prompt, "--temperature", "0", "--json", "--device=cpu")
     report = json.loads(out)

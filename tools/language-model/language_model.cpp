@@ -121,8 +121,7 @@ void readCache(const Keys &keys, LanguageModelFacts &facts) {
 std::string findRefusal(const LanguageModelFacts &facts) {
   static constexpr std::string_view families[] = {"gpt2", "llama", "qwen2"}, types[] = {"f32", "f16", "bf16"};
   if (std::ranges::find(families, facts.architecture) == std::end(families))
-    return fmt::format("vx-compile reads the architectures {}, got {}", fmt::join(families, ", "),
-                       facts.architecture);
+    return fmt::format("vx-compile reads the architectures {}, got {}", fmt::join(families, ", "), facts.architecture);
   for (const TensorTypeCount &count : facts.types)
     if (std::ranges::find(types, count.type->name) == std::end(types))
       return fmt::format("vx-compile reads tensors of {}, got {} of {}", fmt::join(types, ", "), count.tensors,

@@ -22,8 +22,8 @@ void buildBert(ModelBuilder &model, ConfigFile &config, llvm::StringRef type);
 
 /// Llama, Mistral, Qwen2 and GPT-2. Errors are those of the file.
 DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type);
-/// Llama, Qwen2 and GPT-2, with the keys of `architecture` and the names of tensors that llama.cpp's converter writes. Errors
-/// are those of `model`.
+/// Llama, Qwen2 and GPT-2, with the keys of `architecture` and the names of tensors that llama.cpp's converter writes.
+/// Errors are those of `model`.
 DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const std::string &architecture);
 DecoderSettings readGpt2(ConfigFile &config);
 DecoderSettings readGpt2(ModelBuilder &model, const GgufModel &file);

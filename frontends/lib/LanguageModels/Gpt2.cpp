@@ -8,10 +8,11 @@ namespace vx {
 
 namespace {
 
-constexpr DecoderNames kTransformersGpt2 = {"wte",        "h.",   "ln_f", "lm_head", "attn.c_attn",  "",     "",
-                                            "attn.c_proj", "ln_1", "",     "mlp.c_fc", "mlp.c_proj", "ln_2", "wpe"};
-constexpr DecoderNames kGgufGpt2 = {"token_embd",  "blk.",      "output_norm", "output", "attn_qkv", "",         "",
-                                    "attn_output", "attn_norm", "",            "ffn_up", "ffn_down", "ffn_norm", "position_embd"};
+constexpr DecoderNames kTransformersGpt2 = {"wte",         "h.",   "ln_f", "lm_head",  "attn.c_attn", "",     "",
+                                            "attn.c_proj", "ln_1", "",     "mlp.c_fc", "mlp.c_proj",  "ln_2", "wpe"};
+constexpr DecoderNames kGgufGpt2 = {"token_embd", "blk.",     "output_norm", "output",       "attn_qkv",
+                                    "",           "",         "attn_output", "attn_norm",    "",
+                                    "ffn_up",     "ffn_down", "ffn_norm",    "position_embd"};
 
 class Gpt2 : public DecoderFunctions {
 public:
@@ -37,8 +38,8 @@ protected:
       Value input = g.layerNorm(x, named(s.names.attentionNorm), s.width, s.epsilon);
       Value all = linear(g, input, s.names.query, s.width, 3 * s.width);
       auto take = [&](int64_t part) {
-        Value third = g.slice(all, {g.dim(0), g.dim(0), g.dim(part * s.width)}, {g.dim(1), length, g.dim(s.width)},
-                              {1, 1, 1});
+        Value third =
+            g.slice(all, {g.dim(0), g.dim(0), g.dim(part * s.width)}, {g.dim(1), length, g.dim(s.width)}, {1, 1, 1});
         return g.splitHeads(third, s.heads, s.depth);
       };
       Value attended = attend(g, layer, take(0), take(1), take(2));
@@ -64,8 +65,7 @@ DecoderSettings readGpt2(ConfigFile &config) {
   s.layers = readSize(config, "n_layer", 10'000);
   s.heads = s.keyHeads = readSize(config, "n_head");
   if (s.width % s.heads != 0)
-    config.fail("'n_embd': expected a multiple of 'n_head', " + llvm::Twine(s.heads) + ", got " +
-                llvm::Twine(s.width));
+    config.fail("'n_embd': expected a multiple of 'n_head', " + llvm::Twine(s.heads) + ", got " + llvm::Twine(s.width));
   s.depth = s.width / s.heads;
   s.inner = config.has("n_inner") ? readSize(config, "n_inner") : 4 * s.width;
   s.words = readSize(config, "vocab_size");

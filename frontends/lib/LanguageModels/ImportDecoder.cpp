@@ -124,8 +124,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::S
   ModelBuilder model(context, *weights, type);
   if (type == "gpt2" && weights->contains("transformer.wte.weight"))
     settings.names = addPrefix(settings.names);
-  // Some writers store a tied head again, and old versions of transformers what they compute of each layer: frequencies,
-  // and masks.
+  // Some writers store a tied head again, and old versions of transformers what they compute of each layer:
+  // frequencies, and masks.
   std::vector<std::string> computed;
   for (int64_t layer = 0; layer < settings.layers; ++layer)
     for (const char *part : {"self_attn.rotary_emb.inv_freq", "attn.bias", "attn.masked_bias"})
@@ -157,8 +157,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
                            (value ? value->text() : "none"));
   const WeightFiles weights = WeightFiles::ofGguf(file);
   ModelBuilder model(context, weights, architecture);
-  DecoderSettings settings =
-      architecture == "gpt2" ? readGpt2(model, *file) : readDecoder(model, *file, architecture);
+  DecoderSettings settings = architecture == "gpt2" ? readGpt2(model, *file) : readDecoder(model, *file, architecture);
   llvm::Expected<OwningOpRef<ModuleOp>> module = build(model, settings, {}, result);
   if (!module)
     return module;

@@ -29,9 +29,10 @@ double readPositive(ConfigFile &config, llvm::StringRef key, std::optional<doubl
 llvm::ArrayRef<llvm::StringRef> getUnusedKeys() {
   static constexpr llvm::StringRef keys[] = {
       // Training, and the form of what transformers returns.
-      "attention_dropout", "attn_pdrop", "attention_probs_dropout_prob", "classifier_dropout", "embd_pdrop", "gradient_checkpointing",
-      "hidden_dropout", "hidden_dropout_prob", "initializer_range", "output_attentions", "output_hidden_states",
-      "output_past", "pretraining_tp", "problem_type", "resid_pdrop", "return_dict", "torchscript", "use_cache",
+      "attention_dropout", "attn_pdrop", "attention_probs_dropout_prob", "classifier_dropout", "embd_pdrop",
+      "gradient_checkpointing", "hidden_dropout", "hidden_dropout_prob", "initializer_range", "output_attentions",
+      "output_hidden_states", "output_past", "pretraining_tp", "problem_type", "resid_pdrop", "return_dict",
+      "torchscript", "use_cache",
       // Heads of other tasks.
       "directionality", "finetuning_task", "id2label", "label2id", "num_labels", "pooler_fc_size",
       "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type", "summary_activation",

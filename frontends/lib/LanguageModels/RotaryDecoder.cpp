@@ -72,8 +72,7 @@ protected:
     Value input = g.rmsNorm(x, named(s.names.feedForwardNorm), s.width, s.epsilon);
     Value gate = g.activate(s.activation, g.linear(input, named(s.names.gate), s.width, s.inner, s.hasInnerBias));
     Value up = g.linear(input, named(s.names.up), s.width, s.inner, s.hasInnerBias);
-    return g.emit<AddOp>(x,
-                         g.linear(g.emit<MulOp>(gate, up), named(s.names.down), s.inner, s.width, s.hasInnerBias));
+    return g.emit<AddOp>(x, g.linear(g.emit<MulOp>(gate, up), named(s.names.down), s.inner, s.width, s.hasInnerBias));
   }
 
   Value norm(Part &g, Value x) override { return g.rmsNorm(x, s.names.norm, s.width, s.epsilon); }

@@ -178,10 +178,8 @@ Answer Generator::generate(std::string_view prompt, const GenerateOptions &optio
     logits = run(*decode, std::span(&answer.tokens.back(), 1), given.size() + answer.tokens.size() - 1);
   }
   answer.answerSeconds = secondsSince(start);
-  if (!stops.is_stopped()) {
-    pass(stops.push(stream.finish()));
-    pass(stops.finish());
-  }
+  pass(stops.push(stream.finish()));
+  pass(stops.finish());
   return answer;
 }
 
