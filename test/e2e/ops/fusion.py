@@ -97,3 +97,39 @@ def cases():
   %y = vx.mul %x, %spread : {t}, {t}""",
                    {"total": Result("f32", [dims[0], 1], sum_of(dims[1], "f32")), "inverse": Result("f32", [dims[0], 1], relative(2 * dims[1] + 8, "f32")),
                     "y": Result("f32", dims, relative(2 * dims[1] + 8, "f32"))})
+    # Rows that are shorter than a few vectors: these go on from row to row where all that is read lies in one run of memory.
+    for name, dims, others in (("all", [5, 7, 11], ([0, 1, 2],)), ("bias", [4, 8, 7, 7], ([1],)), ("plane", [4, 8, 7, 7], ([2, 3], [0])), ("last", [9, 33, 3], ([2],)),
+                               ("outer_and_last", [6, 5, 9], ([0, 2],)), ("image", [3, 4, 5, 7], ([1, 2, 3], [0])), ("transposed", [13, 13], ([1, 0],)), ("ones", [17, 1, 3, 5], ([0, 1, 2, 3], [3])),
+                               ("columns", [16, 4, 5], ([1, 2], [0, 1])), ("whole", [8, 16, 5], ([0, 1, 2],)), ("empty", [0, 3, 5], ([1, 2],)), ("wide", [2, 3, 113], ([1],))):
+        t = tensor_type("f32", dims)
+        inputs, body = {"x": Input("f32", dims, uniform())}, ""
+        for i, kept in enumerate(others):
+            sizes = [dims[d] for d in kept]
+            inputs[f"o{i}"] = Input("f32", sizes, uniform(1, 2))
+            order = sorted(kept)
+            if kept != order:
+                body += f"  %t{i} = vx.transpose %o{i}, {[kept.index(d) for d in order]} : {tensor_type('f32', sizes)}\n"
+            source, sizes = (f"%t{i}", [dims[d] for d in order]) if kept != order else (f"%o{i}", sizes)
+            body += f"  %b{i} = vx.broadcast {source}, {order} : {tensor_type('f32', sizes)} -> {t}\n" if len(kept) < len(dims) else f"  %b{i} = vx.abs {source} : {t}\n"
+            body += f"  %s{i} = vx.mul {'%x' if i == 0 else f'%s{i - 1}'}, %b{i} : {t}, {t}\n"
+        last = f"%s{len(others) - 1}"
+        yield Case(f"flat_{name}", inputs, f"{body}  %r = vx.neg {last} : {t}\n  %h = vx.cast {last} : {t} -> {tensor_type('f16', dims)}",
+                   {"r": Result("f32", dims, Ulp(len(others))), "h": Result("f16", dims, Ulp(1))})
+    n = tensor_type("f32", ["n", 7, 3])
+    yield Case("flat_symbolic", {"x": Input("f32", ["n", 7, 3], uniform()), "y": Input("f32", [7, 3], uniform())}, f"""
+  %b = vx.broadcast %y, [1, 2] : {tensor_type("f32", [7, 3])} -> {n}
+  %r = vx.add %x, %b : {n}, {n}""", {"r": Result("f32", ["n", 7, 3], Ulp(0))}, header='vx.symbol "n"', runs=[{"n": size} for size in (1, 0, 17, 64)])
+    m = tensor_type("f32", [5, "n", 3])
+    yield Case("flat_symbolic_middle", {"x": Input("f32", [5, "n", 3], uniform()), "y": Input("f32", ["n", 3], uniform())}, f"""
+  %b = vx.broadcast %y, [1, 2] : {tensor_type("f32", ["n", 3])} -> {m}
+  %r = vx.add %x, %b : {m}, {m}""", {"r": Result("f32", [5, "n", 3], Ulp(0))}, header='vx.symbol "n"', runs=[{"n": size} for size in (1, 0, 17, 64)])
+    # Planes become pixels, which are scaled and moved by channel.
+    for planes, width in ((3, 29), (4, 48), (2, 130)):
+        x, y = [2, planes, 3, width], [2, 3, width, planes]
+        t, r, row = tensor_type("f32", x), tensor_type("f32", y), tensor_type("f32", [planes])
+        yield Case(f"pixels_{planes}x{width}", {"x": Input("f32", x, uniform()), "s": Input("f32", [planes], uniform()), "o": Input("f32", [planes], uniform(3, 4))}, f"""
+  %p = vx.transpose %x, [0, 2, 3, 1] : {t}
+  %ss = vx.broadcast %s, [3] : {row} -> {r}
+  %oo = vx.broadcast %o, [3] : {row} -> {r}
+  %m = vx.mul %p, %ss : {r}, {r}
+  %r = vx.add %m, %oo : {r}, {r}""", {"r": Result("f32", y, relative(3, "f32"))})

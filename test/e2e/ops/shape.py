@@ -29,6 +29,10 @@ def cases():
         yield moved("broadcast", dtype, [3, 1], "vx.broadcast %x, [1, 2] : {x} -> {r}", [2, 3, 5])
         yield moved("slice", dtype, [11], "vx.slice %x starts [#vx.dim<2>] strides [3] : {x} -> {r}", [3])
         yield moved("reshape", dtype, [4, 6], "vx.reshape %x : {x} -> {r}", [3, 8])
+    # Planes become pixels: rows of two to four elements, of whole vectors and not.
+    for dtype in ("f32", "ui8", "f16", "i64"):
+        for planes, width in ((2, 16), (3, 37), (4, 64), (3, 5), (5, 33), (3, 1), (3, 0)):
+            yield moved(f"transpose_pixels_{planes}x{width}", dtype, [2, planes, 3, width], "vx.transpose %x, [0, 2, 3, 1] : {x}", [2, 3, width, planes])
     for name, dims, permutation in (("scalar", [], []), ("one", [7], [0]), ("empty", [0, 3], [1, 0]), ("ones", [1, 1, 1], [2, 1, 0]),
                                     ("5d", [2, 3, 1, 5, 2], [4, 1, 3, 0, 2]), ("long", [67, 131], [1, 0]),
                                     ("batch", [3, 17, 13], [0, 2, 1])):

@@ -206,7 +206,10 @@ SmallVector<LaneIndex> ElementEvaluator::delinearize(Location loc, LaneIndex fla
     flat = {{}, 0, arith::DivUIOp::create(builder, loc, numbers, divisor)};
   }
   result[0] = flat;
-  if (all.stride == 1 && sizes.size() > 1 && llvm::all_of(result, [](const LaneIndex &part) { return !!part.vector; }))
+  bool isSplit = llvm::all_of(llvm::zip(result, sizes), [](auto part) {
+    return std::get<0>(part).vector || getConstantIntValue(std::get<1>(part)) == 1;
+  });
+  if (all.stride == 1 && sizes.size() > 1 && isSplit && result[0].vector)
     splits.push_back({all, result, SmallVector<Value>(sizes)});
   return result;
 }
@@ -261,8 +264,11 @@ const ElementEvaluator::Split *ElementEvaluator::findSplit(Value memref, ArrayRe
       continue;
     size_t first = indices.size() - count;
     bool isIt = llvm::all_of(indices.take_front(first), [](const LaneIndex &index) { return index.isInvariant(); });
-    for (size_t d = 0; d < count && isIt; ++d)
-      isIt = indices[first + d].vector == split.parts[d].vector;
+    for (size_t d = 0; d < count && isIt; ++d) {
+      const LaneIndex &index = indices[first + d];
+      isIt = split.parts[d].vector ? index.vector == split.parts[d].vector
+                                   : index.isInvariant() && getConstantIntValue(index.base) == 0;
+    }
     for (size_t d = 1; d < count && isIt; ++d) {
       Value size = sizeOf(memref, first + d);
       std::optional<int64_t> constant = getConstantIntValue(size);
@@ -272,6 +278,21 @@ const ElementEvaluator::Split *ElementEvaluator::findSplit(Value memref, ArrayRe
       return &split;
   }
   return nullptr;
+}
+
+Value ElementEvaluator::flattenSplit(Location loc, Value memref, ArrayRef<LaneIndex> indices,
+                                     SmallVectorImpl<Value> &bases) {
+  const Split *split = findSplit(memref, indices);
+  if (!split)
+    return {};
+  size_t first = indices.size() - split->parts.size();
+  SmallVector<ReassociationIndices> groups;
+  for (size_t d = 0; d < first; ++d)
+    groups.push_back({static_cast<int64_t>(d)});
+  groups.emplace_back(llvm::to_vector(llvm::seq<int64_t>(first, indices.size())));
+  bases.resize(first);
+  bases.push_back(split->flat.base);
+  return emitAt(0, [&]() -> Value { return memref::CollapseShapeOp::create(builder, loc, memref, groups); });
 }
 
 Value ElementEvaluator::load(Location loc, Value memref, ArrayRef<LaneIndex> indices) {
@@ -303,16 +324,7 @@ Value ElementEvaluator::load(Location loc, Value memref, ArrayRef<LaneIndex> ind
       return vector::LoadOp::create(builder, loc, vectorType, memref, bases);
     return vector::MaskedLoadOp::create(builder, loc, vectorType, memref, bases, mask, zeros());
   }
-  if (const Split *split = findSplit(memref, indices)) {
-    // Consecutive elements after all, across the rows.
-    size_t first = indices.size() - split->parts.size();
-    SmallVector<ReassociationIndices> groups;
-    for (size_t d = 0; d < first; ++d)
-      groups.push_back({static_cast<int64_t>(d)});
-    groups.emplace_back(llvm::to_vector(llvm::seq<int64_t>(first, indices.size())));
-    Value flat = emitAt(0, [&]() -> Value { return memref::CollapseShapeOp::create(builder, loc, memref, groups); });
-    bases.resize(first);
-    bases.push_back(split->flat.base);
+  if (Value flat = flattenSplit(loc, memref, indices, bases)) {
     if (!mask)
       return vector::LoadOp::create(builder, loc, vectorType, flat, bases);
     return vector::MaskedLoadOp::create(builder, loc, vectorType, flat, bases, mask, zeros());
@@ -526,22 +538,18 @@ SmallVector<Operation *> getBodySlice(Block &body, Value value) {
 
 LogicalResult ElementEvaluator::store(ArrayRef<bufferization::MaterializeInDestinationOp> results,
                                       ArrayRef<LaneIndex> indices) {
-  SmallVector<Value> values, bases;
+  SmallVector<Value> values;
   SmallVector<bufferization::MaterializeInDestinationOp> stores(results);
   for (bufferization::MaterializeInDestinationOp result : stores) {
     values.push_back(evaluate(result.getSource(), indices));
     if (!values.back())
       return failure();
   }
-  bool isVarying = false;
-  for (const LaneIndex &index : indices) {
-    bases.push_back(index.base);
-    isVarying |= !index.isInvariant();
-  }
+  bool isVarying = llvm::any_of(indices, [](const LaneIndex &index) { return !index.isInvariant(); });
   for (auto [result, value] : llvm::zip(stores, values)) {
     auto places = result.getDest().getDefiningOp<vxk::PlacesOp>();
     if (!places)
-      storeElement(result.getLoc(), value, result.getDest(), bases, isVarying);
+      store(result.getLoc(), value, result.getDest(), indices);
     else if (!storeAtPlace(result.getLoc(), value, places, indices, isVarying))
       return failure();
   }
@@ -562,6 +570,8 @@ void ElementEvaluator::store(Location loc, Value value, Value memref, ArrayRef<L
   for (const LaneIndex &index : indices)
     bases.push_back(index.base);
   bool isVarying = llvm::any_of(indices, [](const LaneIndex &index) { return !index.isInvariant(); });
+  if (llvm::any_of(indices, [](const LaneIndex &index) { return !!index.vector; }))
+    memref = flattenSplit(loc, memref, indices, bases); // nothing else is stored across rows
   storeElement(loc, value, memref, bases, isVarying);
 }
 

@@ -159,6 +159,10 @@ private:
   };
   /// The split that the last indices into `memref` are, when its memory is cut in the same way.
   const Split *findSplit(mlir::Value memref, llvm::ArrayRef<LaneIndex> indices);
+  /// `memref` with the dimensions of that split as one, and in `bases` where the elements begin there; null without
+  /// one.
+  mlir::Value flattenSplit(mlir::Location loc, mlir::Value memref, llvm::ArrayRef<LaneIndex> indices,
+                           llvm::SmallVectorImpl<mlir::Value> &bases);
 
   mlir::OpBuilder &builder;
   int64_t lanes;

@@ -1,4 +1,5 @@
 #include "ElementEvaluator.h"
+#include "FlatDims.h"
 #include "IndexFacts.h"
 #include "KeptValues.h"
 #include "WorkgroupTile.h"
@@ -113,6 +114,11 @@ bool hasNeighbours(Value destination) {
   return !llvm::is_contained(places.getAxes(), last);
 }
 
+/// From so many vectors on, what is left at the end of a row takes little of its time.
+constexpr int64_t longRow = 8;
+/// Elements of a row up to which vectors of columns are stored in turns: as many shuffles for each vector.
+constexpr int64_t mostInterleaved = 4;
+
 class LoopEmitter {
 public:
   LoopEmitter(func::FuncOp function, int64_t lanes, int64_t threads)
@@ -197,7 +203,13 @@ private:
                          SmallPtrSet<Operation *, 8> seen;
                          return readsAcrossLanes(result.getSource(), rank, seen);
                        });
-    if (alongResult && !type.isDynamicDim(rank - 1)) {
+    // Vectors go through short rows one after another where these are one run of memory.
+    unsigned flat = rank;
+    if (alongResult && threads == 1 && lanes > 1 && !type.isDynamicDim(rank - 1) &&
+        type.getDimSize(rank - 1) < longRow * lanes && type.getDimSize(rank - 1) % lanes != 0)
+      flat = findFlatDims(results, tiles);
+    const bool interleaves = flat == rank && alongResult && isInterleaved(results, tiles);
+    if (flat == rank && alongResult && !interleaves && !type.isDynamicDim(rank - 1)) {
       alongResult = type.getDimSize(rank - 1) > 1;
       while (alongResult && width > 2 && width / 2 >= type.getDimSize(rank - 1))
         width /= 2;
@@ -209,6 +221,10 @@ private:
     WorkgroupTile tile = getWorkgroupTile(builder, loc, workgroup, sizes, tiles);
     if (threads > 1)
       return emitThreads(evaluator, results, tile, byRows);
+    if (flat < rank)
+      return emitFlat(evaluator, results, tile, sizes, flat);
+    if (interleaves)
+      return emitInterleaved(evaluator, front, tile);
     SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, rank));
     SmallVector<std::optional<unsigned>> own(order.begin(), order.end());
     SmallPtrSet<Operation *, 8> seen;
@@ -293,32 +309,152 @@ private:
       return success();
     }
     int64_t width = evaluator.getLanes();
+    bool isWhole = isMultipleOf(evaluator.sizeOf(front.getDest(), d), width) && isMultipleOf(tile.lower[d], width);
+    return forLanes(evaluator, loc, tile.lower[d], tile.upper[d], isWhole, [&](LaneIndex lanesAt) {
+      indices[d] = lanesAt;
+      return emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes);
+    });
+  }
+
+  /// Calls `body` in a loop over vectors, and once more with a mask for what is left, unless `isWhole`.
+  LogicalResult forLanes(ElementEvaluator &evaluator, Location loc, Value lower, Value upper, bool isWhole,
+                         function_ref<LogicalResult(LaneIndex)> body) {
+    int64_t width = evaluator.getLanes();
     Value step = evaluator.constantIndex(width).base;
-    Value extent = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], tile.lower[d]);
+    Value extent = builder.createOrFold<arith::SubIOp>(loc, upper, lower);
     Value rest = builder.createOrFold<arith::RemUIOp>(loc, extent, step);
-    Value mainEnd = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], rest);
-    scf::ForOp main = evaluator.enterLoop(loc, tile.lower[d], mainEnd, step);
-    indices[d] = {main.getInductionVar(), 1, {}};
+    Value mainEnd = builder.createOrFold<arith::SubIOp>(loc, upper, rest);
+    scf::ForOp main = evaluator.enterLoop(loc, lower, mainEnd, step);
     evaluator.beginLanes();
-    if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
+    if (failed(body({main.getInductionVar(), 1, {}})))
       return failure();
     evaluator.endLanes();
     evaluator.leaveLoop();
-    if (isMultipleOf(evaluator.sizeOf(front.getDest(), d), width) && isMultipleOf(tile.lower[d], width))
+    if (isWhole)
       return success();
-    // What is left is one vector with a mask.
-    scf::ForOp tail = evaluator.enterLoop(loc, mainEnd, tile.upper[d], step);
-    Value left = arith::SubIOp::create(builder, loc, tile.upper[d], tail.getInductionVar());
+    scf::ForOp tail = evaluator.enterLoop(loc, mainEnd, upper, step);
+    Value left = arith::SubIOp::create(builder, loc, upper, tail.getInductionVar());
     Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(width, builder.getI1Type()), left);
     evaluator.setMask(mask);
-    indices[d] = {tail.getInductionVar(), 1, {}};
     evaluator.beginLanes();
-    if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
+    if (failed(body({tail.getInductionVar(), 1, {}})))
       return failure();
     evaluator.endLanes();
     evaluator.setMask({});
     evaluator.leaveLoop();
     return success();
+  }
+
+  /// True where a result of few elements in a row is read along its columns: planes of channels become pixels.
+  bool isInterleaved(ArrayRef<Result> results, ArrayRef<int64_t> tiles) {
+    Result front = results.front();
+    auto type = cast<RankedTensorType>(Value(front.getSource()).getType());
+    const unsigned rank = type.getRank();
+    if (threads > 1 || lanes < 8 || results.size() > 1 || rank < 2 || type.isDynamicDim(rank - 1) ||
+        front.getDest().getDefiningOp<vxk::PlacesOp>() || (rank - 1 < tiles.size() && tiles[rank - 1] > 0))
+      return false;
+    SmallVector<std::optional<unsigned>> own;
+    for (unsigned d = 0; d < rank; ++d)
+      own.push_back(d);
+    SmallPtrSet<Operation *, 8> seen;
+    if (findSharedReduction(front.getSource(), own, rank, seen))
+      return false;
+    seen.clear();
+    return type.getDimSize(rank - 1) > 1 && type.getDimSize(rank - 1) <= mostInterleaved &&
+           findColumn(front.getSource(), own, rank, seen) == rank - 2;
+  }
+
+  /// Vectors along the last dimension but one, one for each element of a row, whose lanes are stored in turns.
+  LogicalResult emitInterleaved(ElementEvaluator &evaluator, Result result, const WorkgroupTile &tile) {
+    Location loc = Value(result.getSource()).getLoc();
+    Value memref = result.getDest();
+    const int64_t rank = tile.lower.size(), columns = cast<MemRefType>(memref.getType()).getDimSize(rank - 1);
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t d = 0; d + 2 < rank; ++d)
+      groups.push_back({d});
+    groups.push_back({rank - 2, rank - 1});
+    Value flat = memref::CollapseShapeOp::create(builder, loc, memref, groups);
+    SmallVector<LaneIndex> indices(rank);
+    for (int64_t d = 0; d + 2 < rank; ++d) {
+      scf::ForOp loop = evaluator.enterLoop(loc, tile.lower[d], tile.upper[d], evaluator.constantIndex(1).base);
+      indices[d] = {loop.getInductionVar(), 0, {}};
+    }
+    Value lower = tile.lower[rank - 2], upper = tile.upper[rank - 2];
+    const bool isWhole = isMultipleOf(lower, lanes) && isMultipleOf(upper, lanes);
+    LogicalResult done = forLanes(evaluator, loc, lower, upper, isWhole, [&](LaneIndex at) {
+      indices[rank - 2] = at;
+      SmallVector<Value> values;
+      for (int64_t column = 0; column < columns; ++column) {
+        indices[rank - 1] = evaluator.constantIndex(column);
+        Value value = evaluator.evaluate(result.getSource(), indices);
+        if (!value)
+          return failure();
+        values.push_back(evaluator.toVector(loc, value));
+      }
+      storeInTurns(evaluator, loc, values, flat, ArrayRef(indices).take_front(rank - 2), at.base, upper);
+      return success();
+    });
+    for (int64_t d = 0; d + 2 < rank; ++d)
+      evaluator.leaveLoop();
+    return done;
+  }
+
+  /// Stores the first elements of all `values`, then the second ones and so on, of the rows from `row` to `upper`.
+  void storeInTurns(ElementEvaluator &evaluator, Location loc, ArrayRef<Value> values, Value flat,
+                    ArrayRef<LaneIndex> outer, Value row, Value upper) {
+    const auto columns = static_cast<int64_t>(values.size());
+    const LaneIndex count = evaluator.constantIndex(columns);
+    LaneIndex first = evaluator.multiplyIndices(loc, {row, 0, {}}, count);
+    Value mask = evaluator.getMask();
+    for (int64_t part = 0; part < columns; ++part) {
+      Value stored = values.front();
+      for (int64_t column = 0; column < columns; ++column) {
+        SmallVector<int64_t> order;
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          const int64_t element = part * lanes + lane;
+          order.push_back(element % columns == column ? lanes + element / columns : lane);
+        }
+        stored = vector::ShuffleOp::create(builder, loc, stored, values[column], order);
+      }
+      SmallVector<LaneIndex> at(outer);
+      at.push_back(evaluator.addIndices(loc, first, evaluator.constantIndex(part * lanes)));
+      at.back().stride = 1;
+      if (mask) {
+        Value end = evaluator.multiplyIndices(loc, {upper, 0, {}}, count).base;
+        Value left = arith::SubIOp::create(builder, loc, end, at.back().base);
+        evaluator.setMask(
+            vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left));
+      }
+      evaluator.store(loc, stored, flat, at);
+    }
+    evaluator.setMask(mask);
+  }
+
+  /// Loops over the dimensions before `flat`, and one over vectors through all from there on.
+  LogicalResult emitFlat(ElementEvaluator &evaluator, ArrayRef<Result> results, const WorkgroupTile &tile,
+                         ArrayRef<Value> sizes, unsigned flat) {
+    Result front = results.front();
+    Location loc = Value(front.getSource()).getLoc();
+    SmallVector<LaneIndex> indices(sizes.size());
+    for (unsigned d = 0; d < flat; ++d) {
+      scf::ForOp loop = evaluator.enterLoop(loc, tile.lower[d], tile.upper[d], evaluator.constantIndex(1).base);
+      indices[d] = {loop.getInductionVar(), 0, {}};
+    }
+    LaneIndex row = evaluator.constantIndex(1);
+    for (Value size : sizes.drop_front(flat + 1))
+      row = evaluator.multiplyIndices(loc, row, {size, 0, {}});
+    auto inElements = [&](Value count) { return evaluator.multiplyIndices(loc, {count, 0, {}}, row).base; };
+    Value lower = inElements(tile.lower[flat]), upper = inElements(tile.upper[flat]);
+    int64_t width = evaluator.getLanes();
+    LogicalResult done = forLanes(
+        evaluator, loc, lower, upper, isMultipleOf(lower, width) && isMultipleOf(upper, width), [&](LaneIndex at) {
+          SmallVector<LaneIndex> parts = evaluator.delinearize(loc, at, sizes.drop_front(flat));
+          std::copy(parts.begin(), parts.end(), indices.begin() + flat);
+          return evaluator.store(results, indices);
+        });
+    for (unsigned d = 0; d < flat; ++d)
+      evaluator.leaveLoop();
+    return done;
   }
 
   /// The elements of the tile, strided by thread; or, by rows, the places along the tiled dimensions only, with loops
