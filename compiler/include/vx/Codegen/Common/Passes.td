@@ -40,7 +40,8 @@ def LowerToLoopsPass : Pass<"vx-lower-to-loops", "::mlir::func::FuncOp"> {
     as the exponentials of a softmax, lie in the result's buffer until the result is computed from them: each is computed once.
 
     With `lanes` above 1, vectors run along the result's last dimension, or along the summed dimension if an operand lies in memory that
-    way. The rest at the end of a dimension is a vector with a mask. A reduction that does little for an element adds to four vectors in turns.
+    way. The rest at the end of a dimension is a vector with a mask. Rows that are shorter than a few vectors, and one run of memory in all that is
+    read, are taken as one row. Rows of two to four elements that are read as columns are made of vectors of these, stored in turns. A reduction that does little for an element adds to four vectors in turns.
 
     Needs: the linalg form (docs/phases.md). Keeps: dynamic sizes, sizes of 0.
     Numerics: sums along vectors are reassociated, the same way on each run and for any number of threads.
