@@ -35,7 +35,8 @@ static int checkDeviceValues() {
                      Device("cuda:1") != Device("rocm:1"),
                  "equal devices");
   wrong += check(Device("vulkan:3").text() == "vulkan:3" && Device("auto").text() == "auto" &&
-                     std::string(Device(DeviceKind::automatic, 3)) == "auto",
+                     std::string(Device(DeviceKind::automatic, 3)) == "auto" &&
+                     Device(DeviceKind::automatic, 3) == Device("auto"),
                  "texts of devices");
   const std::set<Device> ordered = {Device("cpu"), Device("cuda:1"), Device("cuda"), Device("cpu:0")};
   wrong += check(ordered.size() == 3 && std::hash<Device>()(Device("cpu")) == std::hash<Device>()(Device("cpu:0")) &&
