@@ -1,4 +1,4 @@
-"""Random ONNX nodes and chains of a few, of the sizes that networks have: what scripts/bench-nodes times beside a peer.
+"""Random ONNX nodes and chains of a few, of the sizes that networks have, for scripts/bench-nodes to time beside a peer.
 
 `draw(seed, number)` gives case `number` of a seed, always the same one. Seven of ten are products, convolutions, pools and quantised forms; the others come from
 the remaining ops. Work and memory of a case are bounded (MOST_PRODUCTS, MOST_ELEMENTS), so that a thousand of them are timed in minutes.
@@ -111,7 +111,7 @@ def draw(seed, number):
 
 
 def after(g, value, channels=None, rank=None):
-    """What networks put after a product: a bias, an activation, both or nothing."""
+    """The ops after a product in networks: a bias, an activation, both or nothing."""
     if rank and channels and g.chance(0.3):
         shape = [channels] + [1] * (rank - 2)
         value = g.node("Add", [value, g.constant(g.normal(*shape))])

@@ -1,4 +1,4 @@
-"""What draw_nodes.py draws beside products: elementwise ops, reductions, norms, moves, elements by index, sorts, recurrences and images."""
+"""The forms of draw_nodes.py beside products: elementwise ops, reductions, norms, moves, elements by index, sorts, recurrences and images."""
 import math
 
 import numpy as np
@@ -64,7 +64,7 @@ def binary(g):
 
 @form(1.5)
 def chain(g):
-    """Elementwise ops in a row, with what is read along some dimensions."""
+    """Elementwise ops in a row, some with an operand that lacks dimensions."""
     shape = g.sizes(g.random.randint(2, 4))
     value = g.input(g.normal(*shape))
     g.say(shape)

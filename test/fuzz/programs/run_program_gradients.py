@@ -5,9 +5,10 @@
 
 A program is made of f32, integers and bools, with sizes as in its first run, and computes in f64. The gradients of its results, of which each element counts as
 often as a number of either sign says, are compared along a random direction of all inputs with differences of fourth order at two steps. Where those of the two
-steps differ from one another a kink or a jump is near, and nothing is said; nor is it of results that are not finite, nor where ONNX Runtime has an op not in
-f64, nor of sizes whose product has too many terms for the compiler, which says so. These are counted, and half of all programs must be compared. A program that fails is made smaller. With --mutate the gradient by the first operand of the
-first op of a kind has its sign turned (vx text only), and the exit code is 0 where that fails a program. Exit code else: 0 none failed, 1 some did.
+steps differ from one another a kink or a jump is near, and nothing is said. Neither is anything said of results that are not finite, of an op that ONNX Runtime
+does not have in f64, or of sizes whose product has too many terms for the compiler. These are counted, and half of all programs must be compared. A program that
+fails is made smaller. With --mutate the gradient by the first operand of the first op of a kind has its sign turned (vx text only), and the exit code is 0 where
+that fails a program. Exit code else: 0 none failed, 1 some did.
 """
 import argparse
 import collections

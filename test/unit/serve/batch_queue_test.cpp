@@ -32,7 +32,7 @@ struct Job : BatchJob {
   const int number;
   std::string failure;
   ErrorCode code = ErrorCode::internal;
-  std::atomic<bool> isTold = false; // a job is done before its failure is told
+  std::atomic<bool> isTold = false; // a job is done before its failure is reported
 };
 
 // Records the batches. A test closes it to let jobs wait.

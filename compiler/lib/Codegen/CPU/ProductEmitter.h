@@ -9,9 +9,9 @@
 
 namespace vx {
 
-/// The loops of a blocked matrix product. A block of A is packed row by row, or column by column where its columns are
-/// what lies together in memory; this is where its prologue, its padding and the patches of a convolution are computed.
-/// Where there is nothing of these, its rows are read as they lie in memory. B is packed in columns of one vector each,
+/// The loops of a blocked matrix product. A block of A is packed row by row, or column by column where its columns lie
+/// together in memory; its prologue, its padding and the patches of a convolution are computed there. Without these its
+/// rows are read as they lie in memory. B is packed in columns of one vector each,
 /// or lies so in memory already. Sums are kept on the stack from one block of k to the next, and the epilogue is
 /// computed from there.
 ///
@@ -103,7 +103,7 @@ private:
   bool hasWholeRows = false;    // no vector of a column of A reaches beyond its last m dimension
   llvm::SmallVector<LaneIndex> ivs;
   std::optional<WindowRows> windowRows; // where rows of windows are copied whole
-  mlir::Value windowInput;              // what they are copied from
+  mlir::Value windowInput;              // the memory that they are copied from
 };
 
 } // namespace vx

@@ -484,7 +484,7 @@ Value ElementEvaluator::compute(Value tensor, ArrayRef<LaneIndex> indices) {
     depth = std::max(depth, depthOf(mask));
   if (generic && hasFaults(generic))
     depth = scopes.size() - 1; // Where nothing is read, nothing is wrong.
-  // What is the same for all lanes is computed whether or not a lane is left out.
+  // A value that is the same for all lanes is computed whether or not a lane is left out.
   const Value laneMask = isInvariant && !isGuarded ? Value() : mask;
   auto results = emitAt(depth, [&]() -> SmallVector<Value> {
     llvm::SaveAndRestore<Value> saved(mask, laneMask);
@@ -848,7 +848,7 @@ Value ElementEvaluator::reduceWithLanes(Body &body, ArrayRef<unsigned> dims, uns
     return true;
   };
   Value step = constantIndex(lanes).base;
-  /// The size without what is left over by steps of `width`.
+  /// The greatest multiple of `width` up to the size.
   auto wholeEnd = [&](int64_t width) -> Value {
     if (staticSize)
       return constantIndex(*staticSize / width * width).base;

@@ -30,8 +30,8 @@ bool readsAlways(linalg::GenericOp op) {
   return llvm::none_of(*op.getBody(), [](Operation &inner) { return inner.getNumRegions() != 0; });
 }
 
-/// The one reduction among what reads the elements of `producer`, where all else that does is elementwise, up to what
-/// stores `result`; null otherwise.
+/// The only reduction that reads the elements of `producer`, or elements computed from them. All other readers must be
+/// elementwise, up to the store of `result`; null otherwise.
 linalg::GenericOp findReduction(linalg::GenericOp producer, Value result) {
   linalg::GenericOp reduction;
   llvm::SetVector<Value> dependent;

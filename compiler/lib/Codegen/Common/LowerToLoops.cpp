@@ -114,7 +114,7 @@ bool hasNeighbours(Value destination) {
   return !llvm::is_contained(places.getAxes(), last);
 }
 
-/// From so many vectors on, what is left at the end of a row takes little of its time.
+/// From so many vectors on, the rest at the end of a row takes little of its time.
 constexpr int64_t longRow = 8;
 /// Elements of a row up to which vectors of columns are stored in turns: as many shuffles for each vector.
 constexpr int64_t mostInterleaved = 4;
@@ -203,7 +203,7 @@ private:
                          SmallPtrSet<Operation *, 8> seen;
                          return readsAcrossLanes(result.getSource(), rank, seen);
                        });
-    // Vectors go through short rows one after another where these are one run of memory.
+    // Vectors go on from a short row to the next where both are one run of memory.
     unsigned flat = rank;
     if (alongResult && threads == 1 && lanes > 1 && !type.isDynamicDim(rank - 1) &&
         type.getDimSize(rank - 1) < longRow * lanes && type.getDimSize(rank - 1) % lanes != 0)
@@ -262,7 +262,7 @@ private:
     return std::is_permutation(order.begin(), order.end(), dims.begin(), dims.end());
   }
 
-  /// Computes the reduction, which stores what it reads into `memref`; `body` takes it from there.
+  /// Computes the reduction, which stores the elements that it reads into `memref`; `body` loads them from there.
   LogicalResult emitKept(ElementEvaluator &evaluator, const KeptValue &value, Value memref, ArrayRef<LaneIndex> indices,
                          function_ref<LogicalResult()> body) {
     linalg::GenericOp producer = value.producer, reduction = value.reduction;
@@ -316,7 +316,7 @@ private:
     });
   }
 
-  /// Calls `body` in a loop over vectors, and once more with a mask for what is left, unless `isWhole`.
+  /// Calls `body` in a loop over vectors, and once more with a mask for the rest, unless `isWhole`.
   LogicalResult forLanes(ElementEvaluator &evaluator, Location loc, Value lower, Value upper, bool isWhole,
                          function_ref<LogicalResult(LaneIndex)> body) {
     int64_t width = evaluator.getLanes();

@@ -83,7 +83,7 @@ struct List {
   Form form = Form::list;
   const char *name = "";                // of a view: "dict_keys"
   int64_t begin = 0, end = 0, step = 1; // of a range
-  std::string error;                    // of a generator: what it fails with in the end
+  std::string error;                    // of a generator: the error that ends it
 };
 
 struct Dict {
@@ -212,8 +212,8 @@ Value readJson(Run &run, std::string_view json);
 
 // The elements that a loop over the value has; fails where it has none. A lazy list is used up.
 std::vector<Value> iterate(Run &run, const Value &value);
-// Calls `visit` for each item, until it returns false. What a generator fails with comes after its items, and those
-// that are not visited stay in it.
+// Calls `visit` for each item, until it returns false. The error of a generator comes after its items, and
+// items that are not visited stay in it.
 template <typename Visit>
 void visitItems(Run &run, const Value &value, Visit visit) {
   if (value.kind != Kind::list || value.list->form != List::Form::lazy) {
