@@ -291,6 +291,10 @@ private:
     if (folder.modelPath.empty())
       return makeConfigError(folder.path + ": expected a file model.onnx, onnx/model.onnx, model.safetensors or "
                                            "model.safetensors.index.json, got none");
+    if (folder.scores)
+      return makeConfigError(folder.path + ": a cross-encoder: expected a file model.onnx or onnx/model.onnx, got " +
+                             llvm::sys::path::filename(folder.modelPath) +
+                             " only: the weights of its head are not read yet");
     return llvm::Error::success();
   }
 
