@@ -187,3 +187,36 @@ vx.kernel @every_second "every_second" symbols [] workgroups <1> #vx.loops<tile 
   %0 = vx.slice %a starts [#vx.dim<0>] strides [2] {vx.anchor} : tensor<63xf32> -> tensor<32xf32>
   vx.yield %0 : tensor<32xf32>
 }
+
+// -----
+
+// Rows of seven elements, and planes of seven rows, are one run of memory: vectors go through all of a channel, whose element of the
+// bias is the same, and through a plane that all channels share.
+// CHECK-LABEL: func.func @flat
+// CHECK-DAG:     memref.collapse_shape %{{.+}} {{\[\[}}0], [1], [2, 3]] : memref<4x8x7x7xf32> into memref<4x8x49xf32>
+// CHECK-DAG:     memref.collapse_shape %{{.+}} {{\[\[}}0, 1]] : memref<7x7xf32> into memref<49xf32>
+// CHECK-NOT:     vector.gather
+// CHECK:         memref.load %{{.+}} : memref<8xf32>
+// CHECK:         vector.load %{{.+}} : memref<4x8x49xf32>, vector<16xf32>
+// CHECK:         vector.store %{{.+}} : memref<4x8x49xf32>, vector<16xf32>
+// CHECK-NOT:     vector.gather
+// CHECK:         return
+vx.kernel @flat "x" symbols [] workgroups <2> #vx.loops<tile = [2, 0, 0, 0]> {
+^bb0(%x: tensor<4x8x7x7xf32>, %bias: tensor<8xf32>, %plane: tensor<7x7xf32>):
+  %0 = vx.broadcast %bias, [1] : tensor<8xf32> -> tensor<4x8x7x7xf32>
+  %1 = vx.broadcast %plane, [2, 3] : tensor<7x7xf32> -> tensor<4x8x7x7xf32>
+  %2 = vx.add %x, %0 : tensor<4x8x7x7xf32>, tensor<4x8x7x7xf32>
+  %3 = vx.mul %2, %1 : tensor<4x8x7x7xf32>, tensor<4x8x7x7xf32>
+  vx.yield %3 : tensor<4x8x7x7xf32>
+}
+
+// -----
+
+// The last dimension that is cut into tiles begins the run.
+// CHECK-LABEL: func.func @flat_tiles
+// CHECK:         memref.collapse_shape %{{.+}} {{\[\[}}0], [1, 2]] : memref<6x40x3xf32> into memref<6x120xf32>
+vx.kernel @flat_tiles "x" symbols [] workgroups <30> #vx.loops<tile = [1, 8, 0]> {
+^bb0(%x: tensor<6x40x3xf32>):
+  %0 = vx.neg %x : tensor<6x40x3xf32>
+  vx.yield %0 : tensor<6x40x3xf32>
+}
