@@ -26,7 +26,9 @@ vx.kernel @softmax "x" symbols [] workgroups <12> #vx.loops<tile = [1, 0]> {
 
 // Where a workgroup has a part of the row it does not store the others' elements.
 // LOOPS-LABEL: func.func @parts(
-// LOOPS:       vxk.scale
+// LOOPS:       vector.reduction <maximumf>
+// LOOPS-NOT:   vector.store
+// LOOPS:       vector.reduction <add>
 // LOOPS:       vxk.scale
 vx.kernel @parts "x" symbols [] workgroups <2> #vx.loops<tile = [0, 64]> {
 ^bb0(%x: tensor<12x128xf32>):

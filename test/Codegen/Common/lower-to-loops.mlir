@@ -220,3 +220,18 @@ vx.kernel @flat_tiles "x" symbols [] workgroups <30> #vx.loops<tile = [1, 8, 0]>
   %0 = vx.neg %x : tensor<6x40x3xf32>
   vx.yield %0 : tensor<6x40x3xf32>
 }
+
+// -----
+
+// A plane that the channels share begins the run at its own first dimension, whatever else is read.
+// CHECK-LABEL: func.func @flat_plane
+// CHECK-NOT:     vector.gather
+// CHECK:         vector.load %{{.+}} : memref<49xf32>, vector<16xf32>
+// CHECK-NOT:     vector.gather
+// CHECK:         return
+vx.kernel @flat_plane "x" symbols [] workgroups <1> #vx.loops<tile = [0, 0, 0, 0]> {
+^bb0(%x: tensor<4x8x7x7xf32>, %plane: tensor<7x7xf32>):
+  %0 = vx.broadcast %plane, [2, 3] : tensor<7x7xf32> -> tensor<4x8x7x7xf32>
+  %1 = vx.mul %x, %0 : tensor<4x8x7x7xf32>, tensor<4x8x7x7xf32>
+  vx.yield %1 : tensor<4x8x7x7xf32>
+}
