@@ -457,7 +457,7 @@ vxc_result vxb_export_opset(vxb_graph *graph, int64_t opset) {
   return GraphCall(graph).run(nullptr, [&](vx::GraphRecorder &recorder) {
     const vx::RecordedPlace place{"", "export", "", 0};
     if (opset < vx::oldestExportOpset || opset > vx::newestExportOpset)
-      return recorder.fail(&place, "want version " + Twine(vx::oldestExportOpset) + " to " +
+      return recorder.fail(&place, "expected version " + Twine(vx::oldestExportOpset) + " to " +
                                        Twine(vx::newestExportOpset) + " of ONNX's ops, got " + Twine(opset));
     graph->opset = opset;
     return true;
