@@ -312,11 +312,11 @@ class Runs(package_test.Package):
         session.fit(data, epochs=10**9, max_steps=step + 1, batch=32)  # and it goes on
         self.assertEqual(session.progress()["step"], step + 1)
         # What evaluates ends at once, a step of many batches at the second time, and the session stands before it.
-        many = {name: np.repeat(values, 1500, 0) for name, values in data.items()}
+        many = {name: np.repeat(values, 4000, 0) for name, values in data.items()}
         session, _ = self.training()
         weights = session.read_variable("fc1.weight")
         for seconds, call in (((0.3,), lambda: session.evaluate(many, batch=1)), ((0.3,), lambda: session.predict(many, batch=1)),
-                              ((0.3, 0.8), lambda: session.fit(many, batch=1, accumulate=10**6)), ((2,), lambda: session.fit(data, batch=1, validation=many))):
+                              ((0.3, 0.8), lambda: session.fit(many, batch=1, accumulate=10**6)), ((0.8,), lambda: session.fit(data, batch=1, validation=many))):
             late = threading.Timer(60, os._exit, (1,))
             late.start()
             began = time.monotonic()

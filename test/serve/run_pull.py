@@ -127,7 +127,7 @@ def check_cuts(bench):
     hub.behave["model.onnx"] = lambda handler: (handler.send_file("model.onnx", cut=0 if "Range" in handler.headers else 120_000), True)
     said = pulls.pull(hub, code=1)
     bench.check("the end of the tries", f"org/name: model.onnx: expected {len(MODEL)} bytes, got 120000: " in said and "pull it again to go on" in said and len(hub.asked("model.onnx")) == 5, (said, len(hub.asked("model.onnx"))))
-    bench.check("what is there is under another name", pulls.files() == [name if name != "model.onnx" else "model.onnx.part" for name in NEEDED], pulls.files())
+    bench.check("a file that was cut keeps the name of its part", pulls.files() == [name if name != "model.onnx" else "model.onnx.part" for name in NEEDED], pulls.files())
     hub.behave.clear()
     hub.seen.clear()
     pulls.pull(hub)

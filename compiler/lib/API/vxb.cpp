@@ -40,7 +40,7 @@ struct vxb_graph {
 /// As `vx-build-train-step` builds it, of a target that is given.
 vx::RecorderOptions::LossValues vxb_graph::buildLoss(vx::GraphBuilder &g, StringRef loss, Value output, Value target) {
   std::string error;
-  std::optional<vx::LossSpec> spec = vx::LossSpec::parse(loss, error);
+  std::optional<vx::LossSpec> spec = vx::LossSpec::parseUnweighted(loss, error);
   if (!spec) {
     emitError(g.location) << error;
     return {};

@@ -37,7 +37,7 @@ static std::vector<double> parseClassWeights(StringRef text, std::string &error)
   return weights;
 }
 
-std::optional<LossSpec> LossSpec::parseOption(StringRef text, std::string &error) {
+std::optional<LossSpec> LossSpec::parse(StringRef text, std::string &error) {
   auto [name, rest] = text.split(':');
   SmallVector<StringRef> entries;
   rest.split(entries, ',');
@@ -52,7 +52,7 @@ std::optional<LossSpec> LossSpec::parseOption(StringRef text, std::string &error
     else
       others += (number == 0 ? ":" : others.size() == name.size() ? ":," : ",") + entry.str();
   }
-  std::optional<LossSpec> spec = parse(StringRef(others), error);
+  std::optional<LossSpec> spec = parseUnweighted(others, error);
   if (!spec)
     return std::nullopt;
   if (classes && spec->name != "cross_entropy" && spec->name != "nll") {

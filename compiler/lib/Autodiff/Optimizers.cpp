@@ -50,7 +50,7 @@ static std::optional<ParameterGroup> parseGroup(StringRef text, std::string &err
   return group;
 }
 
-std::optional<OptimizerSpec> OptimizerSpec::parseOption(StringRef text, std::string &error) {
+std::optional<OptimizerSpec> OptimizerSpec::parse(StringRef text, std::string &error) {
   SmallVector<StringRef> pieces;
   text.split(pieces, ';');
   // Clipping is no key of an optimizer, but it may be said with it.
@@ -73,7 +73,7 @@ std::optional<OptimizerSpec> OptimizerSpec::parseOption(StringRef text, std::str
       return std::nullopt;
     }
   }
-  std::optional<OptimizerSpec> spec = parse(StringRef(own), error);
+  std::optional<OptimizerSpec> spec = parseUngrouped(own, error);
   if (!spec)
     return std::nullopt;
   spec->clipNorm = clips[0];

@@ -148,7 +148,7 @@ std::string toText(double value) {
 
 } // namespace
 
-std::optional<LossSpec> LossSpec::parse(StringRef text, std::string &error) {
+std::optional<LossSpec> LossSpec::parseUnweighted(StringRef text, std::string &error) {
   auto [name, rest] = text.split(':');
   const Table *table = find("--loss", getLosses(), name, error);
   if (!table)
@@ -184,7 +184,7 @@ std::optional<LossSpec> LossSpec::parse(StringRef text, std::string &error) {
   return spec;
 }
 
-std::optional<OptimizerSpec> OptimizerSpec::parse(StringRef text, std::string &error) {
+std::optional<OptimizerSpec> OptimizerSpec::parseUngrouped(StringRef text, std::string &error) {
   auto [name, rest] = text.split(':');
   const Table *table = find("--optimizer", getOptimizers(), name, error);
   if (!table)

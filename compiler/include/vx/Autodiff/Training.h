@@ -3,17 +3,12 @@
 #define VX_AUTODIFF_TRAINING_H
 
 #include "llvm/ADT/StringRef.h"
-#include <concepts>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace vx {
-
-/// Text of an option, of any type but StringRef.
-template <typename Text>
-concept OptionText = std::convertible_to<const Text &, llvm::StringRef> && !std::same_as<Text, llvm::StringRef>;
 
 /// NAME[:[OUTPUT][,key=value...]], e.g. "cross_entropy:logits,smoothing=0.1".
 struct LossSpec {
@@ -28,14 +23,9 @@ struct LossSpec {
   bool takesWeights = false;           // an input `sample_weight` has the weight of each row
 
   /// None if the text is wrong, with the expected and the given value in `error`.
-  template <OptionText Text>
-  static std::optional<LossSpec> parse(const Text &text, std::string &error) {
-    return parseOption(text, error);
-  }
-  /// The whole of an option (Losses.cpp): `parse` of a StringRef, which knows the other keys, and the keys
-  /// `class_weight` and `sample_weight`.
-  static std::optional<LossSpec> parseOption(llvm::StringRef text, std::string &error);
   static std::optional<LossSpec> parse(llvm::StringRef text, std::string &error);
+  /// The same without the keys `class_weight` and `sample_weight`, which are refused.
+  static std::optional<LossSpec> parseUnweighted(llvm::StringRef text, std::string &error);
   /// Whether an input holds class numbers and is called `label`; else it is called `target`, if there is one.
   bool takesLabels() const { return (name == "cross_entropy" && !isSoft) || name == "nll"; }
 };
@@ -56,13 +46,9 @@ struct OptimizerSpec {
   std::optional<double> clipNorm, clipValue;
   std::vector<ParameterGroup> groups;
 
-  template <OptionText Text>
-  static std::optional<OptimizerSpec> parse(const Text &text, std::string &error) {
-    return parseOption(text, error);
-  }
-  /// The whole of an option (Optimizers.cpp): `parse` of a StringRef, which knows the optimizers, and the groups.
-  static std::optional<OptimizerSpec> parseOption(llvm::StringRef text, std::string &error);
   static std::optional<OptimizerSpec> parse(llvm::StringRef text, std::string &error);
+  /// The same without groups.
+  static std::optional<OptimizerSpec> parseUngrouped(llvm::StringRef text, std::string &error);
   double get(llvm::StringRef key) const;
   /// "adamw:beta1=0.9,beta2=0.999,eps=1e-08,weight_decay=0.01,clip_norm=1"
   std::string describe() const;
