@@ -6,7 +6,7 @@
 // RUN: vx-interpret %t.mlir --dim n=3 --seed 5 --print > %t.parts
 // RUN: %python %S/Inputs/compare.py %t.whole %t.parts 1e-5
 
-// ERROR: error: vx-decompose expects attention, batch_norm, conv_filter, cumulative_sum, dequantize, dropout, layer_norm, quantize, rms_norm or softmax in 'ops', got 'contract'
+// ERROR: error: vx-decompose expects attention, batch_norm, conv_filter, cumulative_sum, decode_blocks, dequantize, dropout, layer_norm, quantize, rms_norm or softmax in 'ops', got 'contract'
 // ONE-LABEL: func.func @main(
 // ONE:         vx.softmax
 // ONE:         vx.layer_norm

@@ -60,3 +60,35 @@ func.func @stay(%i: tensor<2xi64>, %x: tensor<4x3xf32>) -> (tensor<2x3xf32>, ten
   %3 = vx.gather %2, %i axis = 0 : tensor<4x3xf32>, tensor<2xi64>
   return %1, %0, %3 : tensor<2x3xf32>, tensor<4x3xf32>, tensor<2x3xf32>
 }
+
+// -----
+
+// Numbers in blocks: the bytes of the rows, also where a product reads the whole table.
+// CHECK-LABEL: func.func @blocks(
+// CHECK-SAME:    %[[I:[^ :]+]]: tensor<?xi64, #vx.enc<[n]>>
+// CHECK:         %[[W:.+]] = vx.constant
+// CHECK:         %[[D:.+]] = vx.decode_blocks q8_0 %[[W]] : tensor<4x34xui8>
+// CHECK:         %[[G:.+]] = vx.gather %[[W]], %[[I]] axis = 0 : tensor<4x34xui8>
+// CHECK:         %[[R:.+]] = vx.decode_blocks q8_0 %[[G]] : tensor<?x34xui8, #vx.enc<[n, 34]>>
+// CHECK:         vx.contract %[[R]], %[[D]]
+vx.symbol "n"
+func.func @blocks(%i: tensor<?xi64, #vx.enc<[n]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  %w = vx.constant dense<1> : tensor<4x34xui8>
+  %d = vx.decode_blocks q8_0 %w : tensor<4x34xui8>
+  %r = vx.gather %d, %i axis = 0 : tensor<4x32xf32>, tensor<?xi64, #vx.enc<[n]>>
+  %p = vx.contract %r, %d batch = [] x [] contracting = [1] x [1] : tensor<?x32xf32, #vx.enc<[n, 32]>>, tensor<4x32xf32>
+  return %p : tensor<?x4xf32, #vx.enc<[n, 4]>>
+}
+
+// -----
+
+// Along a row the bytes are those of several numbers.
+// CHECK-LABEL: func.func @within_blocks(
+// CHECK:         %[[D:.+]] = vx.decode_blocks q8_0
+// CHECK:         vx.gather %[[D]]
+func.func @within_blocks(%i: tensor<2xi64>) -> tensor<4x2xf32> {
+  %w = vx.constant dense<1> : tensor<4x34xui8>
+  %d = vx.decode_blocks q8_0 %w : tensor<4x34xui8>
+  %r = vx.gather %d, %i axis = 1 : tensor<4x32xf32>, tensor<2xi64>
+  return %r : tensor<4x2xf32>
+}

@@ -1,18 +1,30 @@
 """GGUF files of llama.cpp's form, by PyPI's gguf, of weights with the names of transformers."""
+import pathlib
+import sys
+import zlib
+
 import gguf
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "ops"))
+import blocks  # noqa: E402
 from random_models import llama_depth
 
 PARTS = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm",
-         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "post_attention_layernorm": "ffn_norm"}
-TYPES = {"F32": gguf.GGMLQuantizationType.F32, "F16": gguf.GGMLQuantizationType.F16, "BF16": gguf.GGMLQuantizationType.BF16}
+         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "post_attention_layernorm": "ffn_norm",
+         "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm"}
+TYPES = {kind: gguf.GGMLQuantizationType[kind] for kind in ("F32", "F16", "BF16", *(name.upper() for name in blocks.FORMATS))}
 
 
-def rename(name):
+# Of Gemma 3, where other names stand for other norms.
+GEMMA3_PARTS = {**PARTS, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
+
+
+def rename(name, parts=PARTS):
     if name.startswith("model.layers."):
         _, _, layer, part, *rest = name.split(".")
         part, kind = ".".join([part, *rest[:-1]]), rest[-1]
-        return f"blk.{layer}.{PARTS[part]}.{kind}"
+        return f"blk.{layer}.{parts[part]}.{kind}"
     return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}[name]
 
 
@@ -25,12 +37,15 @@ def pair_rows(tensor, heads, turned=None):
     return tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
 
 
-def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None):
+def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None):
     """`tokens` are the texts of a byte-level vocabulary; others than these make no file that has a tokenizer."""
-    architecture = "qwen2" if settings["model_type"] == "qwen2" else "llama"
+    architecture = {"mistral": "llama", "gemma3_text": "gemma3"}.get(settings["model_type"], settings["model_type"])
     writer = gguf.GGUFWriter(None, architecture, split_max_tensors=split)
     facts = {"context_length": settings["max_position_embeddings"], "embedding_length": settings["hidden_size"], "block_count": settings["num_hidden_layers"],
              "feed_forward_length": settings["intermediate_size"], "attention.head_count": settings["num_attention_heads"], "attention.head_count_kv": settings["num_key_value_heads"]}
+    is_gemma = architecture == "gemma3"
+    if is_gemma:
+        facts["attention.sliding_window"] = settings["sliding_window"]
     if "head_dim" in settings:
         facts.update({"attention.key_length": settings["head_dim"], "attention.value_length": settings["head_dim"]})
     facts["rope.dimension_count"] = llama_depth(settings)
@@ -44,7 +59,7 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
             writer.add_string(f"{architecture}.{key}", value)
     if "attention.layer_norm_rms_epsilon" not in dict(keys):
         writer.add_float32(f"{architecture}.attention.layer_norm_rms_epsilon", settings["rms_norm_eps"])
-    writer.add_float32(f"{architecture}.rope.freq_base", settings["rope_theta"])
+    writer.add_float32(f"{architecture}.rope.freq_base", float(settings["rope_theta"]))
     rope = settings.get("rope_scaling") or {}
     if rope.get("rope_type") == "linear":
         writer.add_string(f"{architecture}.rope.scaling.type", "linear")
@@ -53,8 +68,10 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
         writer.add_tokenizer_model("gpt2")
         writer.add_tokenizer_pre("gpt-2")
         writer.add_token_list(tokens)
-        writer.add_token_types([3 if token.startswith("<") else 1 for token in tokens])
+        writer.add_token_types([3 if token.startswith("<") and len(token) > 1 else 1 for token in tokens])
         writer.add_token_merges(["a a"])
+        if template:
+            writer.add_chat_template(template)
         if ends:
             writer.add_eos_token_id(ends[0])
         for end, token in dict(ends_by).items():
@@ -64,9 +81,11 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
             continue
         if architecture == "llama" and (".q_proj." in name or ".k_proj." in name):
             tensor = pair_rows(tensor, settings["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"], pairs)
+        if is_gemma and name.endswith("norm.weight"):
+            tensor = tensor + np.float32(1)
         # Vectors stay f32, as llama.cpp's converter has it.
         stored = TYPES[kind if tensor.ndim > 1 else "F32"]
-        writer.add_tensor(rename(name), gguf.quants.quantize(np.ascontiguousarray(tensor), stored), raw_dtype=stored)
+        writer.add_tensor(rename(name, GEMMA3_PARTS if is_gemma else PARTS), quantized(tensor, stored), raw_dtype=stored)
     if rope.get("rope_type") == "llama3":
         from llama_oracle import frequencies
         plain = frequencies({**settings, "rope_scaling": None})
@@ -92,7 +111,7 @@ def write_gpt2(path, settings, tensors, tokens):
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(tokens)
-    writer.add_token_types([3 if token.startswith("<") else 1 for token in tokens])
+    writer.add_token_types([3 if token.startswith("<") and len(token) > 1 else 1 for token in tokens])
     writer.add_token_merges(["a a"])
     for name, tensor in tensors.items():
         name = name.removeprefix("transformer.")
@@ -110,9 +129,21 @@ def write_gpt2(path, settings, tensors, tokens):
     writer.close()
 
 
+def quantized(tensor, kind):
+    """A matrix in the bytes of a type. Where PyPI's gguf cannot quantise these are random bytes, of numbers as large as those of a matrix that keeps the scale of its inputs."""
+    tensor = np.ascontiguousarray(tensor)
+    try:
+        return gguf.quants.quantize(tensor, kind)
+    except NotImplementedError:
+        name = kind.name.lower()
+        elements, size, *_ = blocks.FORMATS[name]
+        make = blocks.blocks(name, largest=2 * tensor.shape[-1]**-0.5 / blocks.magnitude(name))
+        return make(np.random.default_rng(zlib.crc32(tensor.tobytes())), (*tensor.shape[:-1], tensor.shape[-1] // elements * size))
+
+
 def rounded(tensors, kind):
     """The weights as a file of this type has them."""
     if kind == "F32":
         return tensors
-    return {name: gguf.quants.dequantize(gguf.quants.quantize(np.ascontiguousarray(tensor), TYPES[kind]), TYPES[kind]).reshape(tensor.shape) if tensor.ndim > 1 else tensor
+    return {name: gguf.quants.dequantize(quantized(tensor, TYPES[kind]), TYPES[kind]).reshape(tensor.shape) if tensor.ndim > 1 else tensor
             for name, tensor in tensors.items()}

@@ -1,4 +1,4 @@
-"""Llama, Mistral, Qwen2 and GPT-2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
+"""Llama, Mistral, Qwen2, Qwen3, Gemma 3 and GPT-2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
 import math
 
 import numpy as np
@@ -66,29 +66,42 @@ def logits(settings, tensors, ids):
         product = x @ weight(name + ".weight").T
         return product + weight(name + ".bias") if name + ".bias" in tensors else product
 
+    is_gemma = settings["model_type"] == "gemma3_text"
+
     def norm(x, name):
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + settings["rms_norm_eps"]) * weight(name + ".weight")
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + settings["rms_norm_eps"]) * (weight(name + ".weight") + is_gemma)
+
+    def head_norm(x, name):
+        return norm(x, name) if name + ".weight" in tensors else x
 
     places = np.arange(length)
-    seen = places[None] <= places[:, None]
-    window = settings.get("sliding_window") if settings["model_type"] == "mistral" else None
-    if window:
-        seen &= places[None] > places[:, None] - window
+    causal = places[None] <= places[:, None]
+    window = settings.get("sliding_window") if is_gemma or settings["model_type"] == "mistral" else None
+    near = causal & (places[None] > places[:, None] - window) if window else causal
+    scale = (settings["query_pre_attn_scalar"] if is_gemma else depth) ** -0.5
     x = weight("model.embed_tokens.weight")[np.asarray(ids)]
+    if is_gemma:
+        x = x * settings["hidden_size"] ** 0.5
+        all_angles, angles = angles, np.arange(length)[:, None] * frequencies({**settings, "rope_theta": settings["rope_local_base_freq"], "rope_scaling": None})[None]
     for layer in range(settings["num_hidden_layers"]):
         name = f"model.layers.{layer}."
+        is_full = is_gemma and (settings["layer_types"][layer] == "full_attention" if "layer_types" in settings else layer % 6 == 5)
+        turns, seen = (all_angles, causal) if is_full else (angles, near)
         h = norm(x, name + "input_layernorm")
         q, k, v = (linear(h, f"{name}self_attn.{part}_proj").reshape(length, -1, depth) for part in "qkv")
-        q, k = turn(q, angles), turn(k, angles)
+        q, k = (turn(head_norm(part, f"{name}self_attn.{which}_norm"), turns) for part, which in ((q, "q"), (k, "k")))
         k, v = (np.repeat(part, heads // groups, axis=1) for part in (k, v))
-        scores = np.einsum("shd,thd->hst", q, k) / np.sqrt(depth)
+        scores = np.einsum("shd,thd->hst", q, k) * scale
         scores = np.where(seen, scores, -np.inf)
         scores = np.exp(scores - scores.max(-1, keepdims=True))
         attended = np.einsum("hst,thd->shd", scores / scores.sum(-1, keepdims=True), v).reshape(length, heads * depth)
-        x = x + linear(attended, name + "self_attn.o_proj")
-        h = norm(x, name + "post_attention_layernorm")
+        added = linear(attended, name + "self_attn.o_proj")
+        x = x + (norm(added, name + "post_attention_layernorm") if is_gemma else added)
+        h = norm(x, name + ("pre_feedforward_layernorm" if is_gemma else "post_attention_layernorm"))
         gate = linear(h, name + "mlp.gate_proj")
-        x = x + linear(gate / (1 + np.exp(-gate)) * linear(h, name + "mlp.up_proj"), name + "mlp.down_proj")
+        gate = gate / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate**3))) if is_gemma else gate / (1 + np.exp(-gate))
+        added = linear(gate * linear(h, name + "mlp.up_proj"), name + "mlp.down_proj")
+        x = x + (norm(added, name + "post_feedforward_layernorm") if is_gemma else added)
     x = norm(x, "model.norm")
     return x @ weight("model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight").T
 

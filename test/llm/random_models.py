@@ -75,6 +75,16 @@ def llama_settings(kind="llama", **changes):
         for key in ("attention_bias", "mlp_bias", "pretraining_tp"):
             settings.pop(key)
         settings.update(architectures=["Qwen2ForCausalLM"], use_sliding_window=False, sliding_window=32, max_window_layers=2, rms_norm_eps=1e-6, rope_theta=1000000.0)
+    if kind == "qwen3":
+        for key in ("mlp_bias", "pretraining_tp"):
+            settings.pop(key)
+        settings.update(architectures=["Qwen3ForCausalLM"], use_sliding_window=False, sliding_window=None, max_window_layers=2, rms_norm_eps=1e-6, rope_theta=1000000.0, head_dim=16)
+    if kind == "gemma3_text":
+        for key in ("mlp_bias", "pretraining_tp", "hidden_act"):
+            settings.pop(key)
+        settings.update(architectures=["Gemma3ForCausalLM"], hidden_activation="gelu_pytorch_tanh", num_hidden_layers=3, sliding_window=9, layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+                        rope_theta=1000000.0, rope_local_base_freq=10000.0, query_pre_attn_scalar=24, head_dim=16, tie_word_embeddings=True, attn_logit_softcapping=None,
+                        final_logit_softcapping=None, rms_norm_eps=1e-6)
     settings.update(changes)
     return {key: value for key, value in settings.items() if value != "gone"}
 
@@ -94,8 +104,10 @@ def llama_weights(settings, seed):
         if has_bias:
             tensors[name + ".bias"] = 0.3 * random.standard_normal(outputs)
 
-    def norm(name):
-        tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
+    is_gemma = settings["model_type"] == "gemma3_text"  # whose norms are stored less 1
+
+    def norm(name, size=width):
+        tensors[name + ".weight"] = (0 if is_gemma else 1) + 0.2 * random.standard_normal(size)
 
     tensors["model.embed_tokens.weight"] = random.standard_normal((settings["vocab_size"], width))
     biased = settings["model_type"] == "qwen2" or settings.get("attention_bias", False)
@@ -106,6 +118,12 @@ def llama_weights(settings, seed):
             linear(f"{name}self_attn.{part}_proj", count * depth, width, biased)
         linear(name + "self_attn.o_proj", width, heads * depth, settings.get("attention_bias", False))
         norm(name + "post_attention_layernorm")
+        if is_gemma:
+            norm(name + "pre_feedforward_layernorm")
+            norm(name + "post_feedforward_layernorm")
+        if is_gemma or settings["model_type"] == "qwen3":
+            norm(name + "self_attn.q_norm", depth)
+            norm(name + "self_attn.k_norm", depth)
         for part, outputs, inputs in (("gate", inner, width), ("up", inner, width), ("down", width, inner)):
             linear(f"{name}mlp.{part}_proj", outputs, inputs, settings.get("mlp_bias", False))
     norm("model.norm")
@@ -131,6 +149,10 @@ LLAMA_GOLDENS = {
     "llama_linear": (llama_settings(rope_scaling={"rope_type": "linear", "factor": 4.0}), 16),
     "qwen2": (llama_settings("qwen2"), 17),
     "mistral_window": (llama_settings("mistral", sliding_window=9, attention_bias="gone", mlp_bias="gone", pretraining_tp="gone"), 19),
+    "qwen3": (llama_settings("qwen3"), 41),
+    "qwen3_tied": (llama_settings("qwen3", tie_word_embeddings=True, num_key_value_heads=4, attention_bias=True), 42),
+    "gemma3": (llama_settings("gemma3_text"), 43),
+    "gemma3_layers": (llama_settings("gemma3_text", num_hidden_layers=7, layer_types="gone", sliding_window_pattern="gone", sliding_window=5, num_key_value_heads=1, query_pre_attn_scalar=16, rope_scaling={"rope_type": "linear", "factor": 4.0}), 44),
     "mistral": (llama_settings("mistral", sliding_window=None, attention_bias="gone", mlp_bias="gone", pretraining_tp="gone"), 18),
 }
 

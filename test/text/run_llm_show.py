@@ -80,13 +80,14 @@ def main():
         check("rendered template", facts["template_example"] == "<system>You are helpful.<end>\n<user>Hello<end>\n<assistant>" and facts["template"] == TEMPLATE, facts["template_example"])
         code, text, error = tool("vx-llm", "show", folder / "small.gguf")
         for part in ("6 layers, 64 wide, 4 heads on 2, context 8192", "7.8 KiB in 4 tensors of 1 file: 12352 parameters", "3.0 MiB at 4096 tokens, 24.0 MiB at 32768 tokens (beyond the model's context of 8192)",
-                     "gpt2 (gpt-2), 4 tokens, begin ?, end 3", "    | <user>Hello<end>\n", "not yet: vx-compile reads tensors of f32, f16, bf16, got 3 of q4_1"):
+                     "gpt2 (gpt-2), 4 tokens, begin ?, end 3", "    | <user>Hello<end>\n", "  runs       vx-llm run\n"):
             check(f"show prints '{part.strip()}'", code == 0 and part in text, text + error)
 
         write(folder / "gemma.gguf", "gemma3", keys=[("add_sliding_window", 512), ("add_key_length", 32), ("add_value_length", 8)])
         cache = describe(folder / "gemma.gguf")["cache"]
-        refusal = describe(folder / "gemma.gguf")["run_refused"]
-        check("an architecture that does not run", refusal == "vx-compile reads the architectures gpt2, llama, qwen2, got gemma3", refusal)
+        write(folder / "phi.gguf", "phi2")
+        refusal = describe(folder / "phi.gguf")["run_refused"]
+        check("an architecture that does not run", refusal == "vx-compile reads the architectures gemma3, gpt2, llama, qwen2, qwen3, got phi2", refusal)
         # 5 of 6 layers keep a window; a key has 32 numbers, a value 8.
         check("windows", cache["bytes_per_token"] == 160 and cache["window"] == 512 and cache["bytes_at_4096"] == 160 * 4096 + 5 * 160 * 512, cache)
         write(folder / "layers.gguf", "gemma3", heads=[1, 1, 1, 1, 1, 4], keys=[("add_sliding_window", 512)])
@@ -110,7 +111,7 @@ def main():
             (folder / "bad.gguf").write_bytes(data)
             code, out, error = tool("vx-llm", "show", folder / "bad.gguf")
             check(f"a {label} file ends with 3", code == 3 and message in error and not out, (code, out, error))
-        for arguments, message in ((("chat", "x"), "'chat' is not supported in this version, expected show or run"), ((), "expected show or run; see --help"), (("show",), "show: expected a GGUF file"), (("sho", "x"), "expected show or run, got 'sho'")):
+        for arguments, message in ((("bench", "x"), "'bench' is not supported in this version, expected show, run or chat"), ((), "expected show, run or chat; see --help"), (("show",), "show: expected a GGUF file"), (("sho", "x"), "expected show, run or chat, got 'sho'")):
             code, out, error = tool("vx-llm", *arguments)
             check(f"'vx-llm {' '.join(arguments)}' ends with 2", code == 2 and message in error, (code, error))
         code, out, error = tool("vx-llm", "show", folder / "none.gguf")

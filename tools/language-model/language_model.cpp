@@ -119,13 +119,13 @@ void readCache(const Keys &keys, LanguageModelFacts &facts) {
 
 /// As vx-compile has it, of what the header tells.
 std::string findRefusal(const LanguageModelFacts &facts) {
-  static constexpr std::string_view families[] = {"gpt2", "llama", "qwen2"}, types[] = {"f32", "f16", "bf16"};
+  static constexpr std::string_view families[] = {"gemma3", "gpt2", "llama", "qwen2", "qwen3"};
   if (std::ranges::find(families, facts.architecture) == std::end(families))
     return fmt::format("vx-compile reads the architectures {}, got {}", fmt::join(families, ", "), facts.architecture);
   for (const TensorTypeCount &count : facts.types)
-    if (std::ranges::find(types, count.type->name) == std::end(types))
-      return fmt::format("vx-compile reads tensors of {}, got {} of {}", fmt::join(types, ", "), count.tensors,
-                         count.type->name);
+    if (!count.type->isWeight)
+      return fmt::format("vx-compile reads no weights of type {}, got {} tensor{}", count.type->name, count.tensors,
+                         count.tensors == 1 ? "" : "s");
   return facts.noTokenizer.empty() ? "" : "the tokenizer is refused";
 }
 

@@ -21,7 +21,7 @@ static Json describeAnswer(const llm::Generator &generator, const llm::Answer &a
           {"device", Json::parse(generator.instance().report(VX_REPORT_JSON))},
           {"text", answer.text},
           {"tokens", answer.tokens},
-          {"finish_reason", answer.finish == llm::FinishReason::stop ? "stop" : "length"},
+          {"finish_reason", llm::finishReasonName(answer.finish)},
           {"prompt_tokens", answer.promptTokens},
           {"completion_tokens", answer.tokens.size()},
           {"prompt_ms", answer.promptSeconds * 1e3},
@@ -30,9 +30,7 @@ static Json describeAnswer(const llm::Generator &generator, const llm::Answer &a
           {"completion_tokens_per_second", perSecond(steps, answer.answerSeconds)}};
 }
 
-void runModel(const char *tool, RunOptions options) {
-  if (!options.prompt)
-    throw usageError("run: expected --prompt");
+llm::Generator loadGenerator(const char *tool, const RunOptions &options) {
   ModuleFile file{options.path, nullptr};
   if (!options.path.ends_with(".vxm"))
     file = compileModelFile(tool, options.path, targetsOf({options.device}, !options.noFallback));
@@ -40,8 +38,26 @@ void runModel(const char *tool, RunOptions options) {
   instance.device = options.device;
   instance.noFallback = options.noFallback;
   instance.threads = options.threads;
+  return {loadModule(file.path), instance, options.context};
+}
+
+void withModelErrors(const RunOptions &options, const std::function<void()> &body) {
   try {
-    llm::Generator generator(loadModule(file.path), instance, options.context);
+    body();
+  } catch (const llm::Error &error) {
+    if (error.kind() == llm::Error::Kind::data)
+      throw fileError("{}: {}", printableLine(options.path), error.what());
+    throw usageError("{}", error.what());
+  } catch (const text::Error &error) {
+    throw usageError("{}", error.what());
+  }
+}
+
+void runModel(const char *tool, RunOptions options) {
+  if (!options.prompt)
+    throw usageError("run: expected --prompt");
+  withModelErrors(options, [&] {
+    llm::Generator generator = loadGenerator(tool, options);
     if (options.device != "auto")
       tellFallback(tool, options.device, generator.instance());
     if (!options.json)
@@ -51,13 +67,7 @@ void runModel(const char *tool, RunOptions options) {
       };
     const llm::Answer answer = generator.generate(*options.prompt, options.generate);
     printText(options.json ? jsonText(describeAnswer(generator, answer), 2) + "\n" : "\n");
-  } catch (const llm::Error &error) {
-    if (error.kind() == llm::Error::Kind::data)
-      throw fileError("{}: {}", printableLine(options.path), error.what());
-    throw usageError("{}", error.what());
-  } catch (const text::Error &error) {
-    throw usageError("{}", error.what());
-  }
+  });
 }
 
 } // namespace vx::tools

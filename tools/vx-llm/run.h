@@ -1,4 +1,4 @@
-// vx-llm run: an answer to a prompt.
+// vx-llm run: an answer to a prompt. What run and chat have in common: a model on a device.
 #ifndef VX_LLM_RUN_H
 #define VX_LLM_RUN_H
 
@@ -19,7 +19,14 @@ struct RunOptions {
   bool noFallback = false;
   uint32_t threads = 0;
   bool json = false;
+  std::optional<std::string> system; // of chat: the message before the conversation
 };
+
+// Compiles a file that is no module, and puts the model on its device. Throws a ToolError.
+llm::Generator loadGenerator(const char *tool, const RunOptions &options);
+
+// Runs `body`; errors of the model and of texts become ToolErrors.
+void withModelErrors(const RunOptions &options, const std::function<void()> &body);
 
 // Prints the answer as it comes, or one JSON document at the end. A file that is no module is compiled first, and the
 // module stays in the cache. Throws a ToolError.

@@ -1,4 +1,5 @@
-// vx-llm: what a language model's file holds, and answers to prompts.
+// vx-llm: what a language model's file holds, answers to prompts, and conversations.
+#include "chat.h"
 #include "command_line.h"
 #include "run.h"
 #include "show.h"
@@ -13,12 +14,15 @@ static constexpr const char *Examples = R"(
 show FILE.gguf prints the architecture, the types of the tensors, the tokenizer, the memory of the weights and of the cache at 4,096
 and 32,768 tokens, and a conversation as the file's template writes it. The first file of a split model stands for all.
 run FILE prints an answer to a prompt. FILE is a module that vx-compile has made, or a GGUF file or a folder, which is compiled first.
+chat FILE reads messages from standard input, a line each, and answers them. /help lists its commands.
 
 Examples:
   Show:      vx-llm show SmolLM2-135M-Instruct.Q4_1.gguf
              vx-llm show model-00001-of-00003.gguf --json
   Run:       vx-llm run smol.vxm --prompt "Gravity is" --max-tokens 32 --temperature 0
              vx-llm run smollm2.f16.gguf --prompt "Gravity is" --context 8192 --json
+  Chat:      vx-llm chat SmolLM2-135M-Instruct.Q4_1.gguf
+             vx-llm chat smol.vxm --system "You answer in one sentence." --max-tokens 200
   Sampling:  vx-llm run smol.vxm --prompt "Once" --temperature 0.8 --top-p 0.95 --top-k 40 --min-p 0.05 --seed 7
              vx-llm run smol.vxm --prompt "1, 2," --stop ", 7" --max-tokens 50
   Device:    vx-llm run smol.vxm --prompt "Gravity is" --device=vulkan:0 --no-fallback
@@ -29,11 +33,12 @@ static int run(const char *name, int argc, char **argv) {
   RunOptions options;
   vx::text::SamplingOptions &sampling = options.generate.sampling;
   CLI::App app("Shows what a language model's GGUF file holds, and runs language models.");
-  app.add_option("command", command, "show or run");
-  app.add_option("file", options.path, "show: a GGUF file; run: a module (.vxm), a GGUF file or a folder");
+  app.add_option("command", command, "show, run or chat");
+  app.add_option("file", options.path, "show: a GGUF file; run and chat: a module (.vxm), a GGUF file or a folder");
   app.add_flag("--json", options.json, "One JSON document; of run also times and tokens")->group("Output");
 
   app.add_option("--prompt", options.prompt, "The text to go on with")->group("Run");
+  app.add_option("--system", options.system, "chat: the message before the conversation")->group("Run");
   app.add_option("--max-tokens", options.generate.maxTokens,
                  "Tokens of the answer at the most; as many as the context has room for by default")
       ->check(wholeNumber(1, 1 << 24))
@@ -64,23 +69,31 @@ static int run(const char *name, int argc, char **argv) {
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return 0;
   if (command.empty())
-    throw usageError("expected show or run; see --help");
-  const std::vector<std::string> planned = {"chat", "bench", "perplexity"};
+    throw usageError("expected show, run or chat; see --help");
+  const std::vector<std::string> planned = {"bench", "perplexity"};
   if (std::find(planned.begin(), planned.end(), command) != planned.end())
-    throw usageError("'{}' is not supported in this version, expected show or run", command);
-  if (command != "show" && command != "run")
-    throw usageError("expected show or run, got '{}'", command);
+    throw usageError("'{}' is not supported in this version, expected show, run or chat", command);
+  if (command != "show" && command != "run" && command != "chat")
+    throw usageError("expected show, run or chat, got '{}'", command);
   if (options.path.empty())
     throw usageError("{}: expected {}", command,
                      command == "show" ? "a GGUF file" : "a module (.vxm), a GGUF file or a folder");
   if (command == "run") {
+    if (options.system)
+      throw usageError("--system goes with chat");
     runModel(name, options);
+    return 0;
+  }
+  if (command == "chat") {
+    if (options.prompt || options.json)
+      throw usageError("{} goes with run", options.prompt ? "--prompt" : "--json");
+    chat(name, options);
     return 0;
   }
   for (const CLI::Option *option : app.get_options())
     if (option->count() > 0 && !option->get_name().empty() && option->get_name().front() == '-' &&
         option->get_name() != "--json")
-      throw usageError("{} goes with run", option->get_name());
+      throw usageError("{} goes with {}", option->get_name(), option->get_name() == "--system" ? "chat" : "run");
   show(options.path, options.json);
   return 0;
 }

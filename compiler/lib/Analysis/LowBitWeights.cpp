@@ -3,6 +3,7 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -31,13 +32,24 @@ bool readsPacked(Value tensor) {
   return isElementwiseOnOne(tensor, [](Operation *op) { return isa<UnpackOp>(op); });
 }
 
-/// True for a constant or a variable of integers of 8 or 4 bits, in any shape.
+/// True for the bits of constants: what is computed once from bytes that hold them.
+static bool isOfConstantBits(Value tensor, unsigned depth = 16) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || !isa<IntegerType>(getElementTypeOrSelf(tensor.getType())))
+    return false;
+  if (isa<ConstantOp>(op))
+    return true;
+  return depth > 0 && isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isOfConstantBits(operand, depth - 1); });
+}
+
+/// True for a constant or a variable of integers of 8 or 4 bits, in any shape, and for such bits of a constant.
 static bool isLowBitConstant(Value tensor) {
   Type element = getElementTypeOrSelf(tensor.getType());
   while (auto reshape = tensor.getDefiningOp<ReshapeOp>())
     tensor = reshape.getInput();
   return (element.isInteger(8) || element.isInteger(4)) && !getSplatNumber(tensor) &&
-         isa_and_nonnull<ConstantOp, VariableLoadOp>(tensor.getDefiningOp());
+         (isa_and_nonnull<VariableLoadOp>(tensor.getDefiningOp()) || isOfConstantBits(tensor));
 }
 
 bool decodesLowBits(Value tensor) {

@@ -189,7 +189,7 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
 
   void tryFold(Operation *op) {
     // Integers stay integers: a product may read them.
-    if (op->getNumResults() != 1 || isa<ConstantOp, DequantizeOp>(op) || decodesFactor(op) ||
+    if (op->getNumResults() != 1 || isa<ConstantOp, DequantizeOp, DecodeBlocksOp>(op) || decodesFactor(op) ||
         !reference::canEvaluate(op->getName()) || op->getParentOfType<FusionOp>())
       return;
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());

@@ -86,12 +86,31 @@ struct HoistGatherAboveElementwise : OpRewritePattern<GatherOp> {
   }
 };
 
+/// gather(decode(bytes), i) -> decode(gather(bytes, i))
+///
+/// Whether the whole input is read too does not matter: a product decodes what it reads.
+struct HoistGatherAboveBlocks : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GatherOp gather, PatternRewriter &rewriter) const override {
+    auto decode = gather.getInput().getDefiningOp<DecodeBlocksOp>();
+    if (!decode || gather.getMembers() ||
+        static_cast<int64_t>(gather.getAxis()) + 1 >= decode.getResult().getType().getRank())
+      return rewriter.notifyMatchFailure(gather, "the input is not decoded from rows of bytes");
+    GraphBuilder g(rewriter, gather.getLoc());
+    Value rows = g.emit<GatherOp>(decode.getInput(), gather.getIndices(), static_cast<int64_t>(gather.getAxis()),
+                                  IntegerAttr(), gather.getInRange());
+    rewriter.replaceOp(gather, g.emit<DecodeBlocksOp>(decode.getFormat(), rows));
+    return success();
+  }
+};
+
 struct HoistGathersPass : impl::HoistGathersPassBase<HoistGathersPass> {
   using HoistGathersPassBase::HoistGathersPassBase;
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<HoistGatherAboveElementwise>(&getContext());
+    patterns.add<HoistGatherAboveElementwise, HoistGatherAboveBlocks>(&getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }

@@ -1,5 +1,7 @@
 #include "OpEvaluators.h"
 
+#include "vx/Dialect/VX/IR/BlockFormats.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -48,9 +50,27 @@ static Result evaluateDequantize(DequantizeOp op, llvm::ArrayRef<HostTensor> ope
   return result;
 }
 
+static Result evaluateDecodeBlocks(DecodeBlocksOp op, const HostTensor &input) {
+  const BlockLayout &layout = getBlockLayout(op.getFormat());
+  Shape shape(input.getShape());
+  if (shape.empty() || shape.back() % layout.bytes != 0)
+    return callError(op, "the shape " + describeShape(shape) + " does not end in blocks of " +
+                             std::to_string(layout.bytes) + " bytes");
+  shape.back() = shape.back() / layout.bytes * layout.elements;
+  HostTensor result(ElementType::F32, shape);
+  std::vector<float> numbers(layout.elements);
+  for (int64_t block = 0; block < result.getNumElements() / layout.elements; ++block) {
+    decodeBlock(layout, input.getBytes().slice(block * layout.bytes, layout.bytes), numbers);
+    for (int64_t i = 0; i < layout.elements; ++i)
+      result.setFloat(block * layout.elements + i, numbers[i]);
+  }
+  return result;
+}
+
 void addQuantizationEvaluators(EvaluatorTable &table) {
   table.add<evaluateQuantize>();
   table.add<evaluateDequantize>();
+  table.add<evaluateDecodeBlocks>();
 }
 
 } // namespace vx::reference

@@ -63,9 +63,10 @@ Value DecoderFunctions::attend(Part &g, int64_t layer, Value query, Value key, V
     value = g.extendCache("values." + number, cacheType, value, past, past + length);
   }
   Part::AttentionRules rules;
-  rules.scale = 1 / std::sqrt(double(s.depth));
+  rules.scale = s.attentionScale.value_or(1 / std::sqrt(double(s.depth)));
   rules.isCausal = true;
-  rules.window = s.window;
+  if (s.hasWindow(layer))
+    rules.window = s.window;
   rules.past = past;
   return g.joinHeads(g.attend(query, key, value, rules));
 }

@@ -11,7 +11,10 @@ namespace vx {
 struct DecoderNames {
   llvm::StringRef embedding, layers, norm, head;
   llvm::StringRef query, key, value, output, attentionNorm, gate, up, down, feedForwardNorm;
-  llvm::StringRef positions = {}; // learned ones
+  llvm::StringRef positions = {};               // learned ones
+  llvm::StringRef queryNorm = {}, keyNorm = {}; // of each head, before it turns
+  /// Norms of the sums that attention and feed-forward add.
+  llvm::StringRef addedAttentionNorm = {}, addedFeedForwardNorm = {};
 };
 
 struct DecoderSettings {
@@ -25,10 +28,18 @@ struct DecoderSettings {
   bool hasQueryBias = false; // of query, key and value
   bool hasOutputBias = false, hasInnerBias = false;
   bool isTied = false; // the embedding is also the head
+  /// Layers see the last tokens of a window, but for those that see all.
   std::optional<int64_t> window;
+  std::vector<bool> seesAll; // of each layer with a window; empty: no layer
+  bool hasWindow(int64_t layer) const { return window && (seesAll.empty() || !seesAll[static_cast<size_t>(layer)]); }
+  double embeddingScale = 1;
+  /// Scores are multiplied by this; nullopt: by 1 / sqrt(depth).
+  std::optional<double> attentionScale;
+  bool isNormLessOne = false; // weights of norms are stored less 1
   /// The angle that a pair turns by from one position to the next. A pair is two neighbours, or an element of each half
   /// of the 2 * frequencies.size() elements that turn.
   std::vector<double> frequencies;
+  std::vector<double> windowFrequencies; // of layers with a window; empty: the same
   bool turnsNeighbours = false;
   /// GPT-2 in files of transformers: weights are [inputs, outputs].
   bool isTransposed = false;

@@ -1,5 +1,6 @@
 #include "vx/Frontend/LanguageModels/LanguageModel.h"
 
+#include "ChatTemplateFile.h"
 #include "Families.h"
 #include "TokenizerFile.h"
 
@@ -16,9 +17,9 @@ namespace {
 
 namespace json = llvm::json;
 
-constexpr llvm::StringRef kDecoders[] = {"gpt2", "llama", "mistral", "qwen2"};
+constexpr llvm::StringRef kDecoders[] = {"gemma3_text", "gpt2", "llama", "mistral", "qwen2", "qwen3"};
 /// Those with names and keys of llama.cpp's converter; it has Mistral as llama.
-constexpr llvm::StringRef kGgufDecoders[] = {"gpt2", "llama", "qwen2"};
+constexpr llvm::StringRef kGgufDecoders[] = {"gemma3", "gpt2", "llama", "qwen2", "qwen3"};
 
 /// Tables of angles have a row for each position.
 constexpr int64_t kLongestContext = 131'072;
@@ -55,13 +56,24 @@ llvm::Expected<OwningOpRef<ModuleOp>> build(ModelBuilder &model, DecoderSettings
   return std::move(module);
 }
 
-void addSettings(LanguageModel &model, const std::vector<int64_t> &ends) {
+/// Adds language_model.json, which names the other assets, and the template.
+void addSettings(LanguageModel &model, const std::vector<int64_t> &ends, const ChatTemplateFile &chat) {
   json::Value settings = json::Object{{"version", 1},
                                       {"family", model.family},
                                       {"context", model.context},
                                       {"vocabulary", model.words},
                                       {"ends", json::Array(ends)},
                                       {"tokenizer", model.assets.front().name}};
+  json::Object &object = *settings.getAsObject();
+  if (!chat.source.empty()) {
+    const char *name = "chat_template.jinja";
+    model.assets.push_back({name, "text/x-jinja", chat.source});
+    object["template"] = name;
+    json::Object tokens;
+    for (const auto &[variable, token] : chat.tokens)
+      tokens[variable] = json::fixUTF8(token);
+    object["template_tokens"] = std::move(tokens);
+  }
   std::string text;
   llvm::raw_string_ostream(text) << settings;
   model.assets.push_back({"language_model.json", "application/vnd.vx.language-model+json", text});
@@ -103,7 +115,10 @@ llvm::Error addTokenizer(llvm::StringRef folder, ConfigFile &config, LanguageMod
     return bytes.takeError();
   model.files.push_back(path);
   model.assets.push_back({"tokenizer.json", "application/json", std::move(*bytes)});
-  addSettings(model, ends);
+  llvm::Expected<ChatTemplateFile> chat = readChatTemplate(folder, model.files);
+  if (!chat)
+    return chat.takeError();
+  addSettings(model, ends, *chat);
   return llvm::Error::success();
 }
 
@@ -114,7 +129,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::S
     return config.takeError();
   result.files.push_back(config->getName());
   const std::string type = config->getString("model_type").value_or("");
-  DecoderSettings settings = type == "gpt2" ? readGpt2(*config) : readDecoder(*config, type);
+  DecoderSettings settings = type == "gpt2"          ? readGpt2(*config)
+                             : type == "gemma3_text" ? readGemma3(*config)
+                                                     : readDecoder(*config, type);
   if (llvm::Error error = config->takeError())
     return error;
   llvm::Expected<WeightFiles> weights = WeightFiles::openFolder(folder);
@@ -173,7 +190,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
   if (!file->find("tokenizer.ggml.model"))
     return makeConfigError(path + ": expected a tokenizer, a key 'tokenizer.ggml.model', got none");
   result.assets.push_back({"tokenizer.gguf", "application/vnd.gguf", writeTokenizerFile(*file)});
-  addSettings(result, ends);
+  addSettings(result, ends, readChatTemplate(*file));
   return module;
 }
 

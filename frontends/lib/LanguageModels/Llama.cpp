@@ -35,48 +35,19 @@ void applyLlama3(std::vector<double> &frequencies, double factor, double low, do
 }
 
 void readRotary(ConfigFile &config, DecoderSettings &s) {
-  double theta = readPositive(config, "rope_theta", 10000);
+  const double theta = readPositive(config, "rope_theta", 10000);
   const double partial = readPositive(config, "partial_rotary_factor", 1);
   const llvm::StringRef key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   // Version 5 of transformers has one key; a file with both keys agrees with itself.
   const llvm::json::Value *value = config.lookup(key);
   (void)config.lookup("rope_scaling");
-  if (value && !value->getAsObject())
-    return config.fail(key, "an object", *value);
-  ConfigFile rope(config.getName() + ": '" + key.str() + "'", value ? *value->getAsObject() : llvm::json::Object());
-  theta = readPositive(rope, "rope_theta", theta);
-  const double ropePartial = readPositive(rope, "partial_rotary_factor", partial);
-  const int64_t turned = static_cast<int64_t>(double(s.depth) * std::min(ropePartial, 1.0));
-  if (turned < 2 || turned % 2 != 0)
-    config.fail("expected an even number of elements of a head that turn, got " + llvm::Twine(turned) + " of " +
-                llvm::Twine(s.depth));
-  s.frequencies = computeFrequencies(theta, turned);
-  const std::string type = rope.getString("rope_type").value_or(rope.getString("type").value_or("default"));
-  if (type == "linear") {
-    const double factor = readPositive(rope, "factor");
-    for (double &frequency : s.frequencies)
-      frequency /= factor;
-  } else if (type == "llama3") {
-    const double factor = readPositive(rope, "factor"), low = readPositive(rope, "low_freq_factor"),
-                 high = readPositive(rope, "high_freq_factor"),
-                 original = readPositive(rope, "original_max_position_embeddings");
-    if (!(low < high))
-      rope.fail("'low_freq_factor': expected less than 'high_freq_factor', " + showJson(high) + ", got " +
-                showJson(low));
-    else
-      applyLlama3(s.frequencies, factor, low, high, original);
-  } else if (type != "default") {
-    rope.fail("'rope_type': expected default, linear or llama3, got \"" + type + "\"");
-  }
-  rope.expectAllRead({}, "the family " + s.family);
-  if (llvm::Error error = rope.takeError())
-    config.fail(llvm::StringRef(llvm::toString(std::move(error))).split(": ").second);
+  s.frequencies = readFrequencies(config, "'" + key.str() + "'", value, theta, partial, s);
 }
 
-/// Qwen2 and Mistral may let layers see the last tokens only.
+/// Qwen and Mistral may let layers see the last tokens only.
 void readWindow(ConfigFile &config, DecoderSettings &s) {
   std::optional<int64_t> window = config.getCount("sliding_window");
-  if (s.family == "qwen2") {
+  if (s.family == "qwen2" || s.family == "qwen3") {
     config.expectBool("use_sliding_window", false);
     (void)config.getCount("max_window_layers");
     window.reset();
@@ -115,10 +86,45 @@ void applyFactors(ModelBuilder &model, DecoderSettings &s) {
 
 } // namespace
 
-DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type) {
-  DecoderSettings s;
-  s.names = kTransformersNames;
-  s.family = type.str();
+std::vector<double> readFrequencies(ConfigFile &config, const std::string &name, const llvm::json::Value *value,
+                                    double theta, double partial, const DecoderSettings &s) {
+  if (value && value->kind() != llvm::json::Value::Null && !value->getAsObject()) {
+    config.fail(name + ": expected an object, got " + showJson(*value));
+    return {};
+  }
+  const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
+  ConfigFile rope(config.getName() + ": " + name, object ? *object : llvm::json::Object());
+  theta = readPositive(rope, "rope_theta", theta);
+  const double ropePartial = readPositive(rope, "partial_rotary_factor", partial);
+  const int64_t turned = static_cast<int64_t>(double(s.depth) * std::min(ropePartial, 1.0));
+  if (turned < 2 || turned % 2 != 0)
+    config.fail("expected an even number of elements of a head that turn, got " + llvm::Twine(turned) + " of " +
+                llvm::Twine(s.depth));
+  std::vector<double> frequencies = computeFrequencies(theta, turned);
+  const std::string type = rope.getString("rope_type").value_or(rope.getString("type").value_or("default"));
+  if (type == "linear") {
+    const double factor = readPositive(rope, "factor");
+    for (double &frequency : frequencies)
+      frequency /= factor;
+  } else if (type == "llama3") {
+    const double factor = readPositive(rope, "factor"), low = readPositive(rope, "low_freq_factor"),
+                 high = readPositive(rope, "high_freq_factor"),
+                 original = readPositive(rope, "original_max_position_embeddings");
+    if (!(low < high))
+      rope.fail("'low_freq_factor': expected less than 'high_freq_factor', " + showJson(high) + ", got " +
+                showJson(low));
+    else
+      applyLlama3(frequencies, factor, low, high, original);
+  } else if (type != "default") {
+    rope.fail("'rope_type': expected default, linear or llama3, got \"" + type + "\"");
+  }
+  rope.expectAllRead({}, "the family " + s.family);
+  if (llvm::Error error = rope.takeError())
+    config.fail(llvm::StringRef(llvm::toString(std::move(error))).split(": ").second);
+  return frequencies;
+}
+
+void readSizes(ConfigFile &config, DecoderSettings &s) {
   s.width = readSize(config, "hidden_size");
   s.layers = readSize(config, "num_hidden_layers", 10'000);
   s.heads = readSize(config, "num_attention_heads");
@@ -137,19 +143,34 @@ DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type) {
   s.words = readSize(config, "vocab_size");
   s.context = readSize(config, "max_position_embeddings");
   s.epsilon = readPositive(config, "rms_norm_eps", 1e-6);
+  s.hasQueryBias = s.hasOutputBias = config.getBool("attention_bias").value_or(false);
+}
+
+void readActivation(ConfigFile &config, llvm::StringRef key, llvm::StringRef otherwise, DecoderSettings &s) {
   std::string known;
-  const std::string activation = config.getString("hidden_act").value_or("silu");
+  const std::string activation = config.getString(key).value_or(otherwise.str());
   if (std::optional<Activation> found = findActivation(activation, known))
     s.activation = *found;
   else
-    config.fail("'hidden_act': expected one of " + known + ", got \"" + activation + "\"");
+    config.fail("'" + key + "': expected one of " + known + ", got \"" + activation + "\"");
+}
+
+DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type) {
+  DecoderSettings s;
+  s.names = kTransformersNames;
+  s.family = type.str();
+  readSizes(config, s);
+  readActivation(config, "hidden_act", "silu", s);
   s.isTied = config.getBool("tie_word_embeddings").value_or(false);
-  s.hasQueryBias = s.hasOutputBias = config.getBool("attention_bias").value_or(false);
   s.hasInnerBias = config.getBool("mlp_bias").value_or(false);
   if (type == "qwen2") {
     config.expectBool("attention_bias", true); // of query, key and value, whether the key is there or not
     s.hasQueryBias = true;
     s.hasOutputBias = false;
+  }
+  if (type == "qwen3") {
+    s.names.queryNorm = "self_attn.q_norm";
+    s.names.keyNorm = "self_attn.k_norm";
   }
   readWindow(config, s);
   readRotary(config, s);
@@ -179,7 +200,14 @@ DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const st
   const int64_t turned = keys.getSize("rope.dimension_count", s.depth, s.depth);
   if (turned % 2 != 0)
     keys.fail("rope.dimension_count", "an even number");
-  s.frequencies = computeFrequencies(keys.getPositive("rope.freq_base", 10000), turned);
+  const bool isGemma = architecture == "gemma3";
+  s.frequencies = computeFrequencies(keys.getPositive("rope.freq_base", isGemma ? 1e6 : 10000), turned);
+  if (isGemma)
+    readGemma3(keys, turned, s);
+  if (architecture == "qwen3") {
+    s.names.queryNorm = "attn_q_norm";
+    s.names.keyNorm = "attn_k_norm";
+  }
   const std::string_view scaling = keys.getString("rope.scaling.type").value_or("none");
   if (scaling == "linear") {
     const double factor = keys.getPositive("rope.scaling.factor", 1);

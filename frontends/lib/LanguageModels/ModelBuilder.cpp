@@ -1,5 +1,6 @@
 #include "ModelBuilder.h"
 
+#include "vx/Dialect/VX/IR/BlockFormats.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
@@ -83,17 +84,13 @@ void ModelBuilder::endFunction(StringRef resultName, Value result) {
   function.setAllResultAttrs(ArrayRef(attributes));
 }
 
-ElementsAttr ModelBuilder::getWeight(StringRef name, ArrayRef<int64_t> dims) {
+ModelBuilder::Weight ModelBuilder::getWeight(StringRef name, ArrayRef<int64_t> dims) {
   if (hasFailed())
     return {};
-  ElementsAttr &known = constants[name];
-  if (known && ArrayRef(known.getShapedType().getShape()) == dims)
-    return known;
   const StoredTensor *tensor = weights.find(name);
   auto refuseTensor = [&](const std::string &got) {
-    fail(weights.getName() + ": tensor '" + name + "': expected " + describeTensorOf("f32, f16 or bf16 ", dims) +
-         ", got " + got);
-    return ElementsAttr();
+    fail(weights.getName() + ": tensor '" + name + "': expected " + describeTensorOf("", dims) + ", got " + got);
+    return Weight();
   };
   if (!tensor)
     return refuseTensor("no such tensor");
@@ -104,24 +101,39 @@ ElementsAttr ModelBuilder::getWeight(StringRef name, ArrayRef<int64_t> dims) {
     elementType = builder.getF16Type();
   else if (tensor->type == "bf16")
     elementType = builder.getBF16Type();
-  if (!elementType || ArrayRef(tensor->dims) != dims)
+  const std::optional<BlockFormat> format = dims.empty() ? std::nullopt : symbolizeBlockFormat(tensor->type);
+  if (ArrayRef(tensor->dims) != dims || (!elementType && !format))
     return refuseTensor(describeTensorOf(tensor->type, tensor->dims) +
-                        (elementType ? "" : ": this element type is not supported yet"));
-  const unsigned align = elementType.getIntOrFloatBitWidth() / 8;
-  ArrayRef<char> bytes(reinterpret_cast<const char *>(tensor->bytes.data()), tensor->bytes.size());
-  auto type = RankedTensorType::get(dims, elementType);
+                        (elementType || format ? "" : ": weights of this type are not supported"));
+  Weight &weight = weightsRead[name];
+  if (weight.elements)
+    return weight;
+  weight.format = format;
+  SmallVector<int64_t> stored(dims);
+  if (format) {
+    const BlockLayout &layout = getBlockLayout(*format);
+    elementType = IntegerType::get(&context, 8, IntegerType::Unsigned);
+    stored.back() = dims.back() / layout.elements * layout.bytes;
+  }
+  weight.elements = makeElements(RankedTensorType::get(stored, elementType), name, tensor->bytes);
+  return weight;
+}
+
+ElementsAttr ModelBuilder::makeElements(RankedTensorType type, StringRef name, std::span<const uint8_t> stored) {
+  const unsigned align = type.getElementTypeBitWidth() / 8;
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(stored.data()), stored.size());
   AsmResourceBlob blob;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % align == 0)
     blob = UnmanagedAsmResourceBlob::allocateWithAlign(bytes, align,
                                                        [owner = weights.getOwner()](void *, size_t, size_t) {});
   else
     blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, align);
-  return known = DenseResourceElementsAttr::get(type, name, std::move(blob));
+  return DenseResourceElementsAttr::get(type, name, std::move(blob));
 }
 
 ElementsAttr ModelBuilder::getTable(StringRef name, ArrayRef<int64_t> dims,
                                     llvm::function_ref<void(MutableArrayRef<float>)> compute) {
-  ElementsAttr &known = constants[name];
+  ElementsAttr &known = tables[name];
   if (known)
     return known;
   auto type = RankedTensorType::get(dims, builder.getF32Type());
@@ -169,13 +181,13 @@ void Part::refuse(Refusal, const Twine &message) { model.fail(model.weights.getN
 
 Value Part::weight(const Twine &tensor, ArrayRef<int64_t> dims) {
   const std::string full = tensor.str();
-  ElementsAttr elements = model.getWeight(full, dims);
-  if (!elements)
+  const ModelBuilder::Weight weight = model.getWeight(full, dims);
+  if (!weight.elements)
     return {};
-  Value constant = emitConstant(elements);
+  Value constant = emitConstant(weight.elements);
   if (constant)
     constant.getDefiningOp<ConstantOp>().setNamesAttr(builder.getStrArrayAttr({escapeControlCharacters(full)}));
-  return cast(constant, builder.getF32Type());
+  return weight.format ? emit<DecodeBlocksOp>(*weight.format, constant) : cast(constant, builder.getF32Type());
 }
 
 Value Part::rows(Value table, Value ids) {
@@ -212,8 +224,11 @@ Value Part::layerNorm(Value x, const Twine &tensor, int64_t width, double epsilo
                            llvm::APFloat(static_cast<float>(epsilon)));
 }
 
-Value Part::rmsNorm(Value x, const Twine &tensor, int64_t width, double epsilon) {
-  return emit<RmsNormOp>(x, weight(tensor + ".weight", {width}), llvm::APFloat(static_cast<float>(epsilon)));
+Value Part::rmsNorm(Value x, const Twine &tensor, int64_t width, double epsilon, bool isLessOne) {
+  Value scale = weight(tensor + ".weight", {width});
+  if (scale && isLessOne)
+    scale = emitShifted(*this, scale, 1);
+  return emit<RmsNormOp>(x, scale, llvm::APFloat(static_cast<float>(epsilon)));
 }
 
 Value Part::activate(Activation activation, Value x) {

@@ -34,10 +34,15 @@ public:
   /// Ends it with one result.
   void endFunction(llvm::StringRef resultName, mlir::Value result);
 
-  /// The elements of a weight of these sizes, in its own type of f32, f16 or bf16; one attribute for all uses. The
-  /// bytes are those of the mapped file where they are aligned. Null for a failure: no such tensor, another shape, or a
-  /// type that is not supported.
-  mlir::ElementsAttr getWeight(llvm::StringRef name, llvm::ArrayRef<int64_t> dims);
+  struct Weight {
+    mlir::ElementsAttr elements; // null for a failure
+    /// Of bytes that hold the numbers in blocks, with the bytes of a row as the last dimension.
+    std::optional<BlockFormat> format;
+  };
+  /// The elements of a weight of these sizes, in its own type of f32, f16 or bf16, or the bytes of its blocks; one
+  /// attribute for all uses. The bytes are those of the mapped file where they are aligned. Fails where there is no
+  /// such tensor, for another shape, and for a type that is not supported.
+  Weight getWeight(llvm::StringRef name, llvm::ArrayRef<int64_t> dims);
   /// The elements of a table that the caller computes, shared by its name.
   mlir::ElementsAttr getTable(llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
                               llvm::function_ref<void(llvm::MutableArrayRef<float>)> compute);
@@ -49,10 +54,13 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> finish();
 
 private:
+  mlir::ElementsAttr makeElements(mlir::RankedTensorType type, llvm::StringRef name, std::span<const uint8_t> stored);
+
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::Operation *lastDeclaration = nullptr;
   mlir::func::FuncOp function;
-  llvm::StringMap<mlir::ElementsAttr> constants;
+  llvm::StringMap<Weight> weightsRead; // of known sizes
+  llvm::StringMap<mlir::ElementsAttr> tables;
   std::string problem;
 };
 
@@ -79,7 +87,8 @@ public:
   /// Adds a vector to each row.
   mlir::Value addToRows(mlir::Value x, mlir::Value vector);
   mlir::Value layerNorm(mlir::Value x, const llvm::Twine &name, int64_t width, double epsilon);
-  mlir::Value rmsNorm(mlir::Value x, const llvm::Twine &name, int64_t width, double epsilon);
+  /// `isLessOne`: 1 is added to the weight.
+  mlir::Value rmsNorm(mlir::Value x, const llvm::Twine &name, int64_t width, double epsilon, bool isLessOne = false);
   mlir::Value activate(Activation activation, mlir::Value x);
 
   /// [batch, length, heads * depth] -> [batch, length, heads, depth], and the inverse.

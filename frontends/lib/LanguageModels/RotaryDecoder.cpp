@@ -1,6 +1,7 @@
 // Decoders with rotary positions, root-mean-square norms and gated layers.
 #include "Decoder.h"
 
+#include "vx/Dialect/VX/Utils/Activations.h"
 #include "vx/Frontend/Parts/RotaryPairs.h"
 
 #include <cmath>
@@ -24,34 +25,47 @@ public:
 
 protected:
   Value embed(Value ids) override {
-    findAngles();
+    allAngles = findAngles("rotary", s.frequencies);
+    windowAngles = s.windowFrequencies.empty() ? allAngles : findAngles("rotary.window", s.windowFrequencies);
     Part g(model, s.names.embedding, "Embedding");
-    return g.rows(embedding(g), ids);
+    Value rows = g.rows(embedding(g), ids);
+    return rows && s.embeddingScale != 1 ? emitScaled(g, rows, s.embeddingScale) : rows;
   }
 
-  /// The cosines and sines of this call's positions: [1, length, 1, pairs], of tables that are computed in f64.
-  void findAngles() {
-    Part g(model, "rotary", "RotaryEmbedding");
-    const int64_t pairs = static_cast<int64_t>(s.frequencies.size());
-    auto makeTable = [&](StringRef name, double (*function)(double)) {
-      Value table = g.emitConstant(model.getTable(name, {s.context, pairs}, [&](MutableArrayRef<float> values) {
-        for (size_t at = 0; at < values.size(); ++at)
-          values[at] = static_cast<float>(
-              function(double(at / s.frequencies.size()) * s.frequencies[at % s.frequencies.size()]));
+  /// Cosines and sines of this call's positions: [1, length, 1, pairs].
+  struct Angles {
+    Value cosines, sines;
+  };
+
+  /// Those of tables that are computed in f64.
+  Angles findAngles(const std::string &name, const std::vector<double> &frequencies) {
+    Part g(model, name, "RotaryEmbedding");
+    const int64_t pairs = static_cast<int64_t>(frequencies.size());
+    auto makeTable = [&](const std::string &table, double (*function)(double)) {
+      Value values = g.emitConstant(model.getTable(table, {s.context, pairs}, [&](MutableArrayRef<float> elements) {
+        for (size_t at = 0; at < elements.size(); ++at)
+          elements[at] =
+              static_cast<float>(function(double(at / frequencies.size()) * frequencies[at % frequencies.size()]));
       }));
-      return g.reshape(positions(g, table), {g.dim(1), length, g.dim(1), g.dim(pairs)});
+      return g.reshape(positions(g, values), {g.dim(1), length, g.dim(1), g.dim(pairs)});
     };
-    cosines = makeTable("rotary.cosines", [](double angle) { return std::cos(angle); });
-    sines = makeTable("rotary.sines", [](double angle) { return std::sin(angle); });
+    return {makeTable(name + ".cosines", [](double angle) { return std::cos(angle); }),
+            makeTable(name + ".sines", [](double angle) { return std::sin(angle); })};
   }
 
-  Value turn(Part &g, Value heads) {
+  Value turn(Part &g, const Angles &angles, Value heads) {
     if (!heads)
       return {};
     SmallVector<DimAttr> sizes = getDims(typeOf(heads));
-    sizes[3] = g.dim(static_cast<int64_t>(s.frequencies.size()));
-    return emitTurnedPairs(g, heads, g.broadcast(cosines, sizes), g.broadcast(sines, sizes), s.turnsNeighbours,
-                           /*turnsAll=*/2 * static_cast<int64_t>(s.frequencies.size()) == s.depth);
+    sizes[3] = getDims(typeOf(angles.cosines))[3];
+    const int64_t pairs = typeOf(angles.cosines).getDimSize(3);
+    return emitTurnedPairs(g, heads, g.broadcast(angles.cosines, sizes), g.broadcast(angles.sines, sizes),
+                           s.turnsNeighbours, /*turnsAll=*/2 * pairs == s.depth);
+  }
+
+  /// Without a name `x` itself.
+  Value norm(Part &g, Value x, const Twine &prefix, StringRef part, int64_t width) {
+    return part.empty() ? x : g.rmsNorm(x, prefix + part, width, s.epsilon, s.isNormLessOne);
   }
 
   Value addLayer(int64_t layer, Value x) override {
@@ -59,26 +73,32 @@ protected:
     auto named = [&](StringRef part) { return name + part.str(); };
     {
       Part g(model, named(s.names.query), "Attention");
-      Value input = g.rmsNorm(x, named(s.names.attentionNorm), s.width, s.epsilon);
+      Value input = norm(g, x, name, s.names.attentionNorm, s.width);
       auto project = [&](StringRef part, int64_t heads) {
         return g.splitHeads(g.linear(input, named(part), s.width, heads * s.depth, s.hasQueryBias), heads, s.depth);
       };
-      Value query = turn(g, project(s.names.query, s.heads));
-      Value key = turn(g, project(s.names.key, s.keyHeads));
+      const Angles &angles = s.hasWindow(layer) ? windowAngles : allAngles;
+      auto turned = [&](StringRef part, StringRef headNorm, int64_t heads) {
+        return turn(g, angles, norm(g, project(part, heads), name, headNorm, s.depth));
+      };
+      Value query = turned(s.names.query, s.names.queryNorm, s.heads);
+      Value key = turned(s.names.key, s.names.keyNorm, s.keyHeads);
       Value attended = attend(g, layer, query, key, project(s.names.value, s.keyHeads));
-      x = g.emit<AddOp>(x, g.linear(attended, named(s.names.output), s.heads * s.depth, s.width, s.hasOutputBias));
+      Value added = g.linear(attended, named(s.names.output), s.heads * s.depth, s.width, s.hasOutputBias);
+      x = g.emit<AddOp>(x, norm(g, added, name, s.names.addedAttentionNorm, s.width));
     }
     Part g(model, named(s.names.up), "FeedForward");
-    Value input = g.rmsNorm(x, named(s.names.feedForwardNorm), s.width, s.epsilon);
+    Value input = norm(g, x, name, s.names.feedForwardNorm, s.width);
     Value gate = g.activate(s.activation, g.linear(input, named(s.names.gate), s.width, s.inner, s.hasInnerBias));
     Value up = g.linear(input, named(s.names.up), s.width, s.inner, s.hasInnerBias);
-    return g.emit<AddOp>(x, g.linear(g.emit<MulOp>(gate, up), named(s.names.down), s.inner, s.width, s.hasInnerBias));
+    Value added = g.linear(g.emit<MulOp>(gate, up), named(s.names.down), s.inner, s.width, s.hasInnerBias);
+    return g.emit<AddOp>(x, norm(g, added, name, s.names.addedFeedForwardNorm, s.width));
   }
 
-  Value norm(Part &g, Value x) override { return g.rmsNorm(x, s.names.norm, s.width, s.epsilon); }
+  Value norm(Part &g, Value x) override { return norm(g, x, "", s.names.norm, s.width); }
 
 private:
-  Value cosines, sines;
+  Angles allAngles, windowAngles;
 };
 
 } // namespace

@@ -17,6 +17,8 @@ using Json = nlohmann::json;
 
 constexpr std::string_view SettingsAsset = "language_model.json";
 constexpr size_t DefaultContext = 4096;
+// Tokens of a prompt in one call: a prompt can be cancelled between two calls.
+constexpr size_t PromptChunk = 512;
 
 constexpr FormattedError<Error, Error::Kind::data> dataError;
 constexpr FormattedError<Error, Error::Kind::argument> argumentError;
@@ -57,6 +59,24 @@ ModelInfo readInfo(const Json &settings) {
     info.ends.push_back(end.get<int32_t>());
   }
   return info;
+}
+
+// The template is an asset; a module without the key has none.
+void readTemplate(const Module &module, const Json &settings, ModelInfo &info) {
+  if (!settings.contains("template"))
+    return;
+  const Json &name = settings["template"];
+  const vx_asset_info *asset = name.is_string() ? findAsset(module, name.get_ref<const std::string &>()) : nullptr;
+  if (!asset)
+    throw dataError("asset '{}': 'template': expected the name of an asset, got {}", SettingsAsset, name.dump());
+  info.chatTemplate = bytesOf(*asset);
+  const Json &tokens = member(settings, "template_tokens");
+  for (const auto &[variable, token] : tokens.items()) {
+    if (!tokens.is_object() || !token.is_string())
+      throw dataError("asset '{}': 'template_tokens': expected an object of strings, got {}", SettingsAsset,
+                      tokens.dump());
+    info.templateTokens[variable] = token.get<std::string>();
+  }
 }
 
 text::Tokenizer loadTokenizer(const Module &module, const Json &settings) {
@@ -108,6 +128,7 @@ Generator::Generator(const Module &module, InstanceOptions options, size_t conte
   if (settings.is_discarded())
     throw dataError("asset '{}': no JSON", SettingsAsset);
   model = readInfo(settings);
+  readTemplate(module, settings, model);
   words = loadTokenizer(module, settings);
   if (words->vocabulary_size() > model.vocabulary)
     throw dataError("the tokenizer has {} tokens, but the model's embedding has {} rows", words->vocabulary_size(),
@@ -124,30 +145,34 @@ Generator::Generator(const Module &module, InstanceOptions options, size_t conte
 
 Generator::~Generator() = default;
 
-std::vector<float> Generator::run(Call &call, std::span<const int32_t> tokens, size_t past) {
+std::vector<float> Generator::run(Call &call, std::span<const int32_t> tokens) {
   const std::vector<int64_t> ids(tokens.begin(), tokens.end());
   const int64_t dims[] = {1, static_cast<int64_t>(ids.size())};
-  const std::vector<int64_t> before{static_cast<int64_t>(past)};
+  const std::vector<int64_t> before{static_cast<int64_t>(cached.size())};
   const std::vector<Value> results = call.run(
       {Value::tensor<int64_t>(std::span<const int64_t>(dims), std::span(ids)), Value::tensor<int64_t>({}, before)});
   const std::span<const float> logits = results[0].data<float>();
   if (logits.size() != model.vocabulary)
     throw dataError("the model gives {} logits, its settings say {}", logits.size(), model.vocabulary);
+  cached.insert(cached.end(), tokens.begin(), tokens.end());
   return {logits.begin(), logits.end()};
 }
 
 Answer Generator::generate(std::string_view prompt, const GenerateOptions &options) {
-  Answer answer;
   if (!isUtf8(prompt))
     throw argumentError("the prompt is no UTF-8");
-  const std::vector<int32_t> given = words->encode(prompt).ids;
-  answer.promptTokens = given.size();
-  if (given.empty())
+  return generate(words->encode(prompt).ids, options);
+}
+
+Answer Generator::generate(std::span<const int32_t> prompt, const GenerateOptions &options) {
+  Answer answer;
+  answer.promptTokens = prompt.size();
+  if (prompt.empty())
     throw argumentError("the prompt has no tokens, expected at least 1");
-  if (given.size() >= room)
+  if (prompt.size() >= room)
     throw argumentError("the prompt has {} tokens, but the context has room for {} with the answer: expected a shorter "
                         "prompt or a larger context; the model takes up to {}",
-                        given.size(), room, model.context);
+                        prompt.size(), room, model.context);
   text::Sampler sampler(options.sampling);
   text::StopStrings stops(options.stop);
   text::DecodeStream stream(*words);
@@ -158,13 +183,24 @@ Answer Generator::generate(std::string_view prompt, const GenerateOptions &optio
     if (options.onText)
       options.onText(piece);
   };
-  const size_t most = std::min(options.maxTokens ? options.maxTokens : room, room - given.size());
+  const auto isCancelled = [&] {
+    if (options.isCancelled && options.isCancelled())
+      answer.finish = FinishReason::cancelled;
+    return answer.finish == FinishReason::cancelled;
+  };
+  const size_t most = std::min(options.maxTokens ? options.maxTokens : room, room - prompt.size());
   auto start = std::chrono::steady_clock::now();
-  std::vector<float> logits = run(*extend, given, 0);
+  // The last token is computed in any case: its logits are not kept.
+  const auto last = prompt.begin() + static_cast<std::ptrdiff_t>(prompt.size()) - 1;
+  cached.erase(std::mismatch(cached.begin(), cached.end(), prompt.begin(), last).first, cached.end());
+  answer.cachedTokens = cached.size();
+  std::vector<float> logits;
+  while (cached.size() < prompt.size() && !isCancelled())
+    logits = run(*extend, prompt.subspan(cached.size(), std::min(PromptChunk, prompt.size() - cached.size())));
   answer.promptSeconds = secondsSince(start);
   start = std::chrono::steady_clock::now();
-  while (true) {
-    const int32_t token = sampler.sample(logits, {given, answer.tokens, {}});
+  while (!isCancelled()) {
+    const int32_t token = sampler.sample(logits, {prompt, answer.tokens, {}});
     if (std::ranges::find(model.ends, token) != model.ends.end())
       break;
     answer.tokens.push_back(token);
@@ -175,12 +211,24 @@ Answer Generator::generate(std::string_view prompt, const GenerateOptions &optio
       answer.finish = FinishReason::length;
       break;
     }
-    logits = run(*decode, std::span(&answer.tokens.back(), 1), given.size() + answer.tokens.size() - 1);
+    logits = run(*decode, std::span(&answer.tokens.back(), 1));
   }
   answer.answerSeconds = secondsSince(start);
   pass(stops.push(stream.finish()));
   pass(stops.finish());
   return answer;
+}
+
+std::string_view finishReasonName(FinishReason reason) {
+  switch (reason) {
+  case FinishReason::stop:
+    return "stop";
+  case FinishReason::length:
+    return "length";
+  case FinishReason::cancelled:
+    return "cancelled";
+  }
+  return "";
 }
 
 } // namespace vx::llm

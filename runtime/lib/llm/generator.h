@@ -7,6 +7,7 @@
 #include "vx/text/tokenizer.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ struct ModelInfo {
   size_t context = 0;        // the most tokens of a sequence
   size_t vocabulary = 0;     // the number of logits
   std::vector<int32_t> ends; // tokens that end an answer
+  std::string chatTemplate;  // Jinja; empty: the model has none
+  // Variables of the template: "bos_token" and others.
+  std::map<std::string, std::string> templateTokens;
 };
 
 struct GenerateOptions {
@@ -45,18 +49,25 @@ struct GenerateOptions {
   std::vector<std::string> stop; // strings that end the answer, which does not have them
   // Called with each piece of the answer, whole characters of UTF-8. It may throw, which ends the answer.
   std::function<void(std::string_view piece)> onText = {};
+  // Asked before each token and between parts of a long prompt; true ends the answer.
+  std::function<bool()> isCancelled = {};
 };
 
 enum class FinishReason : uint8_t {
-  stop,  // the model has ended the answer, or a stop string was found
-  length // maxTokens, or the room of the cache
+  stop,     // the model has ended the answer, or a stop string was found
+  length,   // maxTokens, or the room of the cache
+  cancelled // isCancelled
 };
+
+// "stop", "length" or "cancelled"
+std::string_view finishReasonName(FinishReason reason);
 
 struct Answer {
   std::vector<int32_t> tokens; // without one that ends the answer
   std::string text;
   FinishReason finish = FinishReason::stop;
   size_t promptTokens = 0;
+  size_t cachedTokens = 0;                     // of the prompt, which the cache had from the call before
   double promptSeconds = 0, answerSeconds = 0; // the calls for the prompt, and those for tokens after the first
 };
 
@@ -82,9 +93,13 @@ public:
   // Computes the prompt, then one token after another. Throws Error::argument for an empty prompt, for one that leaves
   // no room for an answer, with both numbers, and for one that is no UTF-8; text::Error for options that do not fit.
   Answer generate(std::string_view prompt, const GenerateOptions &options);
+  // The same for the tokens of a prompt. What the prompt has in common with the beginning of the last one and its
+  // answer is not computed again.
+  Answer generate(std::span<const int32_t> prompt, const GenerateOptions &options);
 
 private:
-  std::vector<float> run(Call &call, std::span<const int32_t> tokens, size_t past);
+  // The logits after the last of `tokens`, which follow those of the cache.
+  std::vector<float> run(Call &call, std::span<const int32_t> tokens);
 
   const Module module;
   ModelInfo model;
@@ -92,6 +107,7 @@ private:
   std::optional<text::Tokenizer> words;
   std::optional<Instance> placed;
   std::optional<Call> extend, decode;
+  std::vector<int32_t> cached; // the tokens whose keys and values the cache has
 };
 
 } // namespace vx::llm

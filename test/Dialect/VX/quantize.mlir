@@ -48,3 +48,28 @@ func.func @c2_floats(%x: tensor<3xi8>, %s: tensor<3xf8E5M2>) {
   %0 = vx.dequantize %x, %s : (tensor<3xi8>, tensor<3xf8E5M2>) -> tensor<3xf8E5M2>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @blocks(
+func.func @blocks(%x: tensor<2x3x40xui8>) -> tensor<2x3x64xf32> {
+  // CHECK: vx.decode_blocks q4_1 %{{.+}} : tensor<2x3x40xui8>
+  %0 = vx.decode_blocks q4_1 %x : tensor<2x3x40xui8>
+  return %0 : tensor<2x3x64xf32>
+}
+
+// -----
+
+func.func @blocks_c1(%x: tensor<2x41xui8>) {
+  // expected-error @+1 {{'vx.decode_blocks' op expects a last dimension of blocks of 20 bytes, got 'tensor<2x41xui8>'}}
+  %0 = vx.decode_blocks q4_1 %x : tensor<2x41xui8>
+  return
+}
+
+// -----
+
+func.func @blocks_of_a_scalar(%x: tensor<ui8>) {
+  // expected-error @+1 {{'vx.decode_blocks' op expects a last dimension of blocks of 144 bytes, got 'tensor<ui8>'}}
+  %0 = vx.decode_blocks q4_k %x : tensor<ui8>
+  return
+}

@@ -495,6 +495,20 @@ def quantization(g):
                   lambda c: f"{c.r[0]} = vx.dequantize {c.o[0]}, {c.o[1]} : ({c.t[0]}, {c.t[1]}) -> {c.rt[0]}", step * low, step * high, step == 2.0)
 
 
+# Elements and bytes of a block, and the magnitude of its largest number where all bytes are from 28 to 31: an f16 is at most 0.007 then.
+BLOCKS = {"q4_0": (32, 18, 0.06), "q4_1": (32, 20, 0.12), "q5_0": (32, 22, 0.12), "q5_1": (32, 24, 0.23), "q8_0": (32, 34, 0.9), "q2_k": (256, 84, 0.5), "q3_k": (256, 110, 1),
+          "q4_k": (256, 144, 7.1), "q5_k": (256, 176, 14.2), "q6_k": (256, 210, 28.7), "iq4_nl": (32, 18, 0.9), "mxfp4": (32, 17, 12)}
+
+
+@generates("decode_blocks", weight=2)
+def blocks(g):
+    name = g.pick(tuple(BLOCKS))
+    elements, size, magnitude = BLOCKS[name]
+    rows, count = [dim for dim in g.dims()[:2]], g.pick((1, 1, 2, 3))
+    x = g.input("ui8", rows + [count * size], low=28, high=31)
+    return g.emit("decode_blocks", [x], "f32", x.dims[:-1] + [count * elements], lambda c: f"{c.r[0]} = vx.decode_blocks {name} {c.o[0]} : {c.t[0]}", -magnitude, magnitude)
+
+
 @generates("bitcast")
 def same_bits(g):
     source, target = g.pick((("f32", "i32"), ("f32", "ui32"), ("f64", "i64"), ("f16", "ui16"), ("i8", "ui8"), ("ui16", "i16"), ("i1", "ui8"), ("ui8", "i1")))

@@ -25,6 +25,7 @@ struct GgufType {
   uint32_t block;          // elements in a block; 1 for plain numbers
   uint32_t bytes;          // bytes of a block
   const char *elementType; // "f32", as vx_element_type_name has it; null for blocks that are no plain numbers
+  bool isWeight;           // vx-compile reads weights of this type
 };
 
 // Null for a number that no type has.

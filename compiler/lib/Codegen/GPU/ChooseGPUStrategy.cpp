@@ -545,7 +545,7 @@ LayoutPolicy chooseGPULayouts(const TargetSpec &spec) {
 }
 
 bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
-  if (isa<ConvFilterOp, CumulativeSumOp>(composite))
+  if (isa<ConvFilterOp, CumulativeSumOp, DecodeBlocksOp>(composite))
     return true;
   auto attention = dyn_cast<AttentionOp>(composite);
   return attention && !chooseAttentionTile(SymbolRanges(composite->getParentOfType<ModuleOp>()), attention, spec);

@@ -36,6 +36,8 @@ public:
   bool decomposes(Operation *composite, const TargetSpec &) const override {
     if (auto filter = llvm::dyn_cast<ConvFilterOp>(composite))
       return filter.getGroups() != 1;
+    if (llvm::isa<DecodeBlocksOp>(composite))
+      return true;
     auto attention = llvm::dyn_cast<AttentionOp>(composite);
     return attention && !cpu::hasKernelFor(attention);
   }

@@ -45,4 +45,34 @@ def VX_DequantizeOp : VX_QuantizationOp<"dequantize", [AllElementTypesMatch<["sc
   let results = (outs VX_FloatTensor:$result);
 }
 
+def VX_BlockFormat : I32EnumAttr<"BlockFormat", "how bytes hold numbers of few bits, a block of numbers after the other", [
+    I32EnumAttrCase<"q4_0", 0>, I32EnumAttrCase<"q4_1", 1>, I32EnumAttrCase<"q5_0", 2>, I32EnumAttrCase<"q5_1", 3>, I32EnumAttrCase<"q8_0", 4>,
+    I32EnumAttrCase<"q2_k", 5>, I32EnumAttrCase<"q3_k", 6>, I32EnumAttrCase<"q4_k", 7>, I32EnumAttrCase<"q5_k", 8>, I32EnumAttrCase<"q6_k", 9>,
+    I32EnumAttrCase<"iq4_nl", 10>, I32EnumAttrCase<"mxfp4", 11>]> {
+  let cppNamespace = "::vx";
+}
+
+def VX_DecodeBlocksOp : VX_InferredOp<"decode_blocks", [Pure, VX_Anchor, VX_NonDifferentiable, VX_Unconstrained, VX_Decomposable]> {
+  let summary = "the numbers that blocks of bytes hold";
+  let description = [{
+    The last dimension of `input` holds blocks of bytes, one after the other, in a format of GGUF files (`BlockFormats.h`). A block has
+    integers of few bits, a scale, and in some formats a minimum or scales of its parts:
+
+        result = integer * scale + minimum
+
+    in f32; each operation is rounded. The result has as many times the elements of a block in its last dimension. The bytes stay as they
+    are in the module: the op is never folded. `vx-decompose` takes it apart for each target, so that a product decodes what it reads; a
+    gather reads the bytes of its rows.
+
+    - C1: `input` has a dimension, and the last one is a multiple of the bytes of a block.
+
+    Example: 576 rows of two blocks of 32 numbers, each with a scale and a minimum in f16 and 16 bytes of integers:
+
+        %w = vx.decode_blocks q4_1 %bytes : tensor<576x40xui8>
+  }];
+  let arguments = (ins VX_BlockFormat:$format, RankedTensorOf<[UI8]>:$input);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$format $input attr-dict `:` type($input)";
+}
+
 #endif

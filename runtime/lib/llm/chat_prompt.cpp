@@ -1,0 +1,75 @@
+#include "chat_prompt.h"
+
+#include "vx/base/utf8.h"
+
+#include <nlohmann/json.hpp>
+
+namespace vx::llm {
+
+namespace {
+
+// A character for private use on both sides of the number of a message. No tokenizer's special token has it.
+constexpr std::string_view Mark = "\xee\x80\x80";
+
+const std::string &templateOf(const ModelInfo &info) {
+  if (info.chatTemplate.empty())
+    throw Error(Error::Kind::data, "the model has no chat template, expected one of a model for conversations");
+  return info.chatTemplate;
+}
+
+} // namespace
+
+ChatPrompt::ChatPrompt(const Generator &generator)
+    : tokenizer(generator.tokenizer()), tokens(generator.info().templateTokens),
+      chat(text::ChatTemplate::parse(templateOf(generator.info()))) {}
+
+std::string ChatPrompt::render(std::span<const Message> messages) const {
+  nlohmann::ordered_json variables = {{"messages", nlohmann::ordered_json::array()}, {"add_generation_prompt", true}};
+  for (const Message &message : messages)
+    variables["messages"].push_back({{"role", message.role}, {"content", message.content}});
+  for (const auto &[name, token] : tokens)
+    variables[name] = token;
+  return chat.render(variables.dump());
+}
+
+std::vector<int32_t> ChatPrompt::encode(std::span<const Message> messages) const {
+  text::EncodeOptions withSpecial, plain;
+  withSpecial.add_special_tokens = plain.add_special_tokens = false; // the template writes them
+  withSpecial.offsets = plain.offsets = text::OffsetUnit::none;
+  plain.match_special_tokens = false;
+
+  std::vector<Message> marked(messages.begin(), messages.end());
+  std::vector<size_t> hidden; // messages with the text of a special token
+  for (size_t i = 0; i < marked.size(); ++i) {
+    const std::string &content = marked[i].content;
+    if (!isUtf8(content))
+      throw Error(Error::Kind::argument, "a message is no UTF-8");
+    const bool isMarked = content.find(Mark) != std::string::npos;
+    if (isMarked || tokenizer.encode(content, withSpecial).ids != tokenizer.encode(content, plain).ids)
+      hidden.push_back(i);
+  }
+  for (size_t place = 0; place < hidden.size(); ++place)
+    marked[hidden[place]].content = std::string(Mark) + std::to_string(place) + std::string(Mark);
+  const std::string text = render(marked);
+
+  std::vector<int32_t> ids;
+  const auto append = [&](std::string_view part, const text::EncodeOptions &options) {
+    if (part.empty())
+      return;
+    const std::vector<int32_t> more = tokenizer.encode(part, options).ids;
+    ids.insert(ids.end(), more.begin(), more.end());
+  };
+  size_t done = 0;
+  for (size_t begin = text.find(Mark); begin != std::string::npos; begin = text.find(Mark, done)) {
+    append(std::string_view(text).substr(done, begin - done), withSpecial);
+    const size_t number = begin + Mark.size(), end = text.find(Mark, number);
+    if (end == std::string::npos)
+      throw Error(Error::Kind::argument, "the chat template cuts a message");
+    append(messages[hidden.at(std::stoul(text.substr(number, end - number)))].content, plain);
+    done = end + Mark.size();
+  }
+  append(std::string_view(text).substr(done), withSpecial);
+  return ids;
+}
+
+} // namespace vx::llm

@@ -1,0 +1,216 @@
+#include "chat.h"
+
+#include "chat_prompt.h"
+#include "command_line.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <unistd.h>
+
+namespace vx::tools {
+
+namespace {
+
+volatile std::sig_atomic_t isInterrupted = 0;
+
+// While it lives, Ctrl-C sets isInterrupted.
+class Interruptions {
+public:
+  Interruptions() {
+    struct sigaction action{};
+    action.sa_handler = [](int) { isInterrupted = 1; };
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGINT, &action, &old); // without SA_RESTART: a read ends
+  }
+  ~Interruptions() { ::sigaction(SIGINT, &old, nullptr); }
+  Interruptions(const Interruptions &) = delete;
+  Interruptions &operator=(const Interruptions &) = delete;
+
+private:
+  struct sigaction old;
+};
+
+constexpr const char *Commands = R"(/help           these commands
+/clear          forgets the conversation
+/system [TEXT]  sets the message before the conversation, or none, and forgets the conversation
+/history        prints the conversation
+/retry          answers the last message again, with another seed
+/exit           ends the program, as Ctrl-D does
+Ctrl-C ends an answer. A line that ends with \ goes on in the next one. A message that begins with / is typed with //.
+)";
+
+std::string describeDevice(const vx::Instance &instance) {
+  const nlohmann::json report = nlohmann::json::parse(instance.report(VX_REPORT_JSON));
+  std::string text = report["taken"].value("device", "");
+  if (const std::string name = report["taken"].value("name", ""); !name.empty())
+    text += " (" + name + ")";
+  for (const nlohmann::json &refusal : report["refused"])
+    text += fmt::format("; not {}: {}", refusal.value("device", ""), refusal.value("reason", ""));
+  return vx::printableLine(text);
+}
+
+class Conversation {
+public:
+  Conversation(const char *tool, RunOptions given)
+      : tool(tool), options(std::move(given)), generator(loadGenerator(tool, options)), prompt(generator),
+        isTerminal(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
+        isColoured(isTerminal && !std::getenv("NO_COLOR")) {
+    clear();
+    options.generate.isCancelled = [] { return isInterrupted != 0; };
+    options.generate.onText = [](std::string_view piece) {
+      printText(piece);
+      std::fflush(stdout);
+    };
+  }
+
+  void run() {
+    printMessage("{}: {} on {}, context {}{}\n", tool, generator.info().family, describeDevice(generator.instance()),
+                 generator.context(), isTerminal ? "; /help has the commands" : "");
+    const Interruptions interruptions;
+    while (std::optional<std::string> line = readMessage())
+      if (!take(*line))
+        return;
+    if (isTerminal)
+      printText("\n");
+  }
+
+private:
+  // False ends the program.
+  bool take(std::string line) {
+    if (line.empty())
+      return true;
+    if (line.starts_with("//"))
+      line.erase(0, 1);
+    else if (line.front() == '/')
+      return obey(line);
+    messages.push_back({"user", line});
+    answer();
+    return true;
+  }
+
+  bool obey(const std::string &line) {
+    const size_t space = std::min(line.find(' '), line.size());
+    const std::string command = line.substr(0, space), rest = line.substr(std::min(space + 1, line.size()));
+    if (!rest.empty() && command != "/system")
+      tell(fmt::format("expected nothing after {}, got '{}'", command, rest));
+    else if (command == "/exit")
+      return false;
+    else if (command == "/help")
+      printText(Commands);
+    else if (command == "/clear")
+      clear();
+    else if (command == "/system")
+      options.system = rest.empty() ? std::nullopt : std::optional(rest), clear();
+    else if (command == "/history")
+      printHistory();
+    else if (command == "/retry")
+      retry();
+    else
+      tell(fmt::format("expected /help, /clear, /system, /history, /retry or /exit, got '{}'", command));
+    return true;
+  }
+
+  void clear() {
+    messages.clear();
+    if (options.system)
+      messages.push_back({"system", *options.system});
+  }
+
+  void printHistory() {
+    for (const llm::Message &message : messages)
+      printText(fmt::format("{}: {}\n", message.role, message.content));
+  }
+
+  void retry() {
+    if (messages.empty() || messages.back().role != "assistant")
+      return tell("expected an answer before /retry, got none");
+    messages.pop_back();
+    ++options.generate.sampling.seed;
+    answer();
+  }
+
+  // Answers the last message. One that does not fit is left out again.
+  void answer() {
+    isInterrupted = 0;
+    try {
+      const llm::Answer answer = generator.generate(prompt.encode(messages), options.generate);
+      printText("\n");
+      messages.push_back({"assistant", answer.text});
+      if (answer.finish == llm::FinishReason::length && isTerminal)
+        printMessage("{}: note: the answer ends where --max-tokens or the context ends\n", tool);
+    } catch (const std::exception &error) {
+      messages.pop_back();
+      const bool isOfMessage = dynamic_cast<const llm::Error *>(&error) || dynamic_cast<const text::Error *>(&error);
+      if (!isTerminal || !isOfMessage)
+        throw;
+      tell(error.what());
+    }
+  }
+
+  // A mistake at a terminal; an error where a file or a program writes the messages.
+  void tell(const std::string &message) {
+    if (!isTerminal)
+      throw usageError("{}", message);
+    printMessage("{}: {}\n", tool, vx::printableLine(message));
+  }
+
+  // Nothing at the end of the input.
+  std::optional<std::string> readMessage() {
+    std::string message;
+    while (true) {
+      if (isTerminal) {
+        std::fputs(isColoured ? "\033[1m> \033[0m" : "> ", stdout);
+        std::fflush(stdout);
+      }
+      bool isBroken = false;
+      std::optional<std::string> line = readLine(isBroken);
+      if (isBroken) { // Ctrl-C while nothing is answered
+        message.clear();
+        printText("\n");
+        continue;
+      }
+      if (!line)
+        return message.empty() ? std::nullopt : std::optional(message);
+      message += *line;
+      if (!message.ends_with('\\'))
+        return message;
+      message.back() = '\n';
+    }
+  }
+
+  static std::optional<std::string> readLine(bool &isBroken) {
+    char *bytes = nullptr;
+    size_t room = 0;
+    errno = 0;
+    const ssize_t size = ::getline(&bytes, &room, stdin);
+    const std::unique_ptr<char, decltype(&std::free)> owner(bytes, &std::free);
+    if (size < 0) {
+      isBroken = errno == EINTR;
+      std::clearerr(stdin);
+      return std::nullopt;
+    }
+    std::string line(bytes, static_cast<size_t>(size));
+    while (line.ends_with('\n') || line.ends_with('\r'))
+      line.pop_back();
+    return line;
+  }
+
+  const char *const tool;
+  RunOptions options;
+  llm::Generator generator;
+  const llm::ChatPrompt prompt;
+  const bool isTerminal, isColoured;
+  std::vector<llm::Message> messages;
+};
+
+} // namespace
+
+void chat(const char *tool, RunOptions options) {
+  withModelErrors(options, [&] { Conversation(tool, options).run(); });
+}
+
+} // namespace vx::tools
