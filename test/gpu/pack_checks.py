@@ -9,7 +9,7 @@ A plan is a file NAME.checks.json that vx-check-outputs runs (test/gpu/check_out
 under the rule of each case, networks in f32 with the CPU under a bound that ONNX Runtime gives (sensitivity.py), and in lower precisions with the same
 outputs in f32. Gradients of networks by all their weights, too, are compared with the CPU's, which test/e2e/run_model_gradients.py holds against differences.
 They and steps of training (pack_training.py) are no plan but scripts of calls. With --parts a list of the files of each part is written to FOLDER/PART: functions,
-networks, gradients, ops, op_gradients, programs and training; all other files belong to every part. Needs the Python packages of test/requirements.txt.
+decoders, networks, gradients, ops, op_gradients, programs and training; all other files belong to every part. Needs the Python packages of test/requirements.txt.
 """
 import argparse
 import concurrent.futures
@@ -30,6 +30,7 @@ sys.path[:0] = [HERE, os.path.join(TEST, "e2e"), os.path.join(TEST, "models")]
 import quantization  # noqa: E402
 import sensitivity  # noqa: E402
 from fill_weights import fill, make_values, missing_tensors  # noqa: E402
+from pack_decoders import pack_decoders  # noqa: E402
 from pack_functions import pack_functions  # noqa: E402
 from pack_op_gradients import pack_op_gradients  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
@@ -272,6 +273,7 @@ def main():
     parser.add_argument("--trained", default="", help="trained models of packages (test/e2e/run_trained.py), whose weights travel")
     parser.add_argument("--trained-cache", default="build/trained", help="the folder that their packages are kept in")
     parser.add_argument("--functions", choices=["yes", "no"], default="yes", help="functions and layers of the builder")
+    parser.add_argument("--decoders", default="*", help="patterns of names: which small language models; nothing for none")
     parser.add_argument("--targets", default="cuda,vulkan")
     parser.add_argument("--parts", default="", help="a folder for a list of the files of each part")
     options = parser.parse_args()
@@ -281,6 +283,9 @@ def main():
     if options.functions == "yes":
         with pack.part("functions"):
             pack_functions(options.bin, options.out, pack.targets)
+    if options.decoders:
+        with pack.part("decoders"):
+            pack_decoders(options.bin, options.out, pack.targets, options.decoders)
     if options.ops:
         # Those of `pullbacks` are there for their gradients.
         families = [family for family in listed(options.ops) if family != "pullbacks"]

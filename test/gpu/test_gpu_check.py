@@ -26,7 +26,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from checks import Checks  # noqa: E402
 
 MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks,scaled_huge_parts"
-PARTS = ("functions", "networks", "gradients", "ops", "op_gradients", "programs", "training")
+DECODERS = "gemma3_layers,q4_1"
+PARTS = ("functions", "decoders", "networks", "gradients", "ops", "op_gradients", "programs", "training")
 CASES = "abs,relu,matmul_*,softmax_axis_*"
 
 
@@ -79,7 +80,7 @@ def named(*words):
 
 
 def whole_script(test):
-    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--gradients", "mlp", "--op-gradients", "24",
+    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--gradients", "mlp", "--op-gradients", "24", "--decoders", DECODERS,
                           "--targets", "vulkan", "--cases", CASES)
     test.check("pack", code == 0 and re.search(r"^\d+ compiled, 0 failed, \d+ unsupported, .* on vulkan$", text, re.M), text)
     test.check("an archive for each part", {os.path.basename(path) for path in glob.glob(os.path.join(test.pack, "*.tar.xz"))} ==
@@ -92,6 +93,7 @@ def whole_script(test):
     test.check("among it gradients of a network", "ok      gradients on vulkan: mlp\n" in text, text)
     test.check("among it ONNX's tests", re.search(r"^ONNX's tests on vulkan: [1-9]\d passed, 0 failed, ", text, re.M), text)
     test.check("among it steps of training", all(f"ok      steps of training on vulkan: {name}\n" in text for name in STEPS.split(",")), text)
+    test.check("among it language models", all(f"ok      a language model on vulkan: {name}\n" in text for name in DECODERS.split(",")), text)
     some = os.path.join(test.inside, "some_parts")
     os.makedirs(some)
     for name in ("gpu-check", "pack.tar.xz", "training.tar.xz"):
@@ -194,6 +196,19 @@ def planted_steps(test):
         return ["write fc2.bias state", step, "read fc2.bias state", "read fc2.bias out0"]
     plant("other bits in a second run", "adamw_plain", "out0.*differ", kept)
 
+    # A logit that is off, too few and too many of them, and a call that fails.
+    models = {"a_logit_that_is_off": "apart by 0.00002", "a_logit_too_few": "expected fewer numbers", "a_logit_too_many": "expected more numbers", "a_call_that_fails": "context"}
+    for name in models:
+        copy = shutil.copytree(os.path.join(test.inside, "decoders", "q4_1"), os.path.join(folder, "decoders", name))
+        values = np.fromfile(os.path.join(copy, "want"), np.float32)
+        values[-1] += (name == "a_logit_that_is_off") * np.float32(2e-5 * np.abs(values[-60:]).max())
+        values[:len(values) - (name == "a_logit_too_few")].tofile(os.path.join(copy, "want"))
+        with open(os.path.join(copy, "want"), "ab") as file:
+            file.write(b"1234" * (name == "a_logit_too_many"))
+        if name == "a_call_that_fails":
+            with open(os.path.join(copy, "lines"), "a") as file:
+                file.write("decode 64 1\n")
+
     # The CPU's gradients of other inputs.
     copy = shutil.copytree(os.path.join(test.inside, "gradients", "mlp"), os.path.join(folder, "gradients", "of_other_inputs"))
     (-np.fromfile(os.path.join(copy, "in0"), np.float32)).tofile(os.path.join(copy, "moved"))
@@ -209,7 +224,7 @@ def planted_steps(test):
             file.write(re.sub(old, new, lines))
 
     for name in os.listdir(test.inside):
-        if name in ("lib", "commit") or name.startswith("vx-"):
+        if name in ("lib", "commit", "decoder_peer") or name.startswith("vx-"):
             os.symlink(os.path.join(test.inside, name), os.path.join(folder, name))
     # One draw of three is of other inputs on the device.
     shutil.copy(os.path.join(test.inside, "run_calls"), os.path.join(folder, "true_calls"))
@@ -227,6 +242,9 @@ sed "s/ in0/ $other/" | "${0%run_calls}true_calls" "$@"
                              ("far_apart", 7, r"grad/\S+ is not measurable")):
         said_it = re.search(rf"^FAILED  gradients on vulkan: {name}\n(?:        draw [78]\n)*?        draw {draw}\n        run_calls: {says}", text, re.M)
         test.check(f"planted: gradients, {name.replace('_', ' ')}", said_it, text)
+    for name, says in models.items():
+        found = re.search(rf"^FAILED  a language model on vulkan: {name}\n((?:        .*\n)*)", text, re.M)
+        test.check(f"planted: {name.replace('_', ' ')}", found and says in found.group(1), text)
     for name, says in said.items():
         found = re.search(rf"^FAILED  steps of training on vulkan: {name}\n((?:        .*\n)*)", text, re.M)
         test.check(f"planted: {name.replace('_', ' ')}", found and re.search(says, found.group(1)), text)
