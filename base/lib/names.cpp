@@ -45,6 +45,14 @@ std::string joinWords(const std::vector<std::string> &words, std::string_view la
   return text;
 }
 
+std::string firstNames(const std::vector<std::string> &names, size_t most) {
+  const size_t shown = names.size() <= most + 1 ? names.size() : most;
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += (i ? ", " : "") + names[i];
+  return shown == names.size() ? text : text + " and " + std::to_string(names.size() - shown) + " more";
+}
+
 std::string quoteNames(const std::vector<std::string> &names) {
   std::string text;
   for (const std::string &name : names)

@@ -238,7 +238,7 @@ std::string kernelsPart(const Measurement &result) {
       const KernelMeasurement &kernel = result.kernels[i];
       if (!kernel.medianMs)
         continue;
-      const std::string nodes = fmt::format("{}", fmt::join(kernel.sources, ", "));
+      const std::string nodes = vx::firstNames(kernel.sources);
       chart.row(fmt::format("{}: {}", kernel.name, nodes), fmt::format("{}: {}", kernel.name, nodes));
       std::string text = fmt::format("{} ms, {:.0f} %", number(*kernel.medianMs), 100 * *kernel.medianMs / sum);
       // How close to the roof it is: the one of the two that it is closer to.
@@ -264,7 +264,7 @@ std::string kernelsPart(const Measurement &result) {
                         escape(kernel.name), orDash(kernel.medianMs), kernel.dispatches,
                         kernel.flops ? number(*kernel.flops * 1e-6) : "-",
                         kernel.bytes ? number(*kernel.bytes * 1e-6) : "-", orDash(kernel.gflops()),
-                        orDash(kernel.gbs()), escape(fmt::format("{}", fmt::join(kernel.sources, ", "))));
+                        orDash(kernel.gbs()), escape(vx::firstNames(kernel.sources)));
   return part + "</table></div></details>\n";
 }
 

@@ -2,6 +2,7 @@
 
 #include "vx/abi/version.h"
 
+#include "vx/base/names.h"
 #include "vx/base/printable.h"
 
 #include <fmt/format.h>
@@ -186,7 +187,7 @@ std::string BenchReport::text() const {
       table += fmt::format("{:>11} {:>6} {:>9} {:>8}  {}: {}\n",
                            kernel.medianMs ? fmt::format("{:.4f}", *kernel.medianMs) : "-", kernel.dispatches,
                            withOneDigit(kernel.gflops()), withOneDigit(kernel.gbs()), vx::printableLine(kernel.name),
-                           vx::printableLine(fmt::format("{}", fmt::join(kernel.sources, ", "))));
+                           vx::printableLine(vx::firstNames(kernel.sources)));
   }
   if (!probes.empty())
     table += "\n";

@@ -196,7 +196,7 @@ static void printTarget(const Json &target) {
     if (const std::string strategy = kernel.value("strategy", ""); !strategy.empty())
       printOut(", {}", strategy);
     if (!kernel["sources"].empty())
-      printOut(", from {}", join(kernel["sources"], ", "));
+      printOut(", from {}", vx::firstNames(kernel["sources"].get<std::vector<std::string>>()));
     printOut("\n");
   }
 }

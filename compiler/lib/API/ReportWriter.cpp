@@ -1,5 +1,6 @@
 #include "ReportWriter.h"
 
+#include "vx/base/names.h"
 #include "vx/base/printable.h"
 
 #include "llvm/Support/Format.h"
@@ -63,7 +64,7 @@ std::string getTextReport(const CompilationReport &report) {
     if (!kernel.products.empty())
       os << ", products of " << kernel.products;
     os << "\n         from ";
-    llvm::interleaveComma(kernel.sources, os, [&](const std::string &source) { os << printableLine(source); });
+    os << printableLine(firstNames(kernel.sources));
     os << "\n";
   }
   return text;

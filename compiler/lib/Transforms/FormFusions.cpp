@@ -578,8 +578,10 @@ private:
         return false;
       usersPreserveElements &= identity.contains(user) && user->hasTrait<OpTrait::Elementwise>();
     }
-    // What could end another anchor's kernel does not begin this one's.
-    if (anchor && getRole(producer) == Role::Pointwise && !usersPreserveElements && isEpilogue(producer))
+    // An op that could end another anchor's kernel does not begin this one's, but for numbers of few bits, which are
+    // not kept as floats.
+    if (anchor && getRole(producer) == Role::Pointwise && !usersPreserveElements && isEpilogue(producer) &&
+        !isDecodedByProducts(producer))
       return false;
     if (isPartOfSum(producer))
       return true;

@@ -30,6 +30,9 @@ TEST(Names, lists) {
   EXPECT_EQ(joinWords({"a", "b", "c"}, "or"), "a, b or c");
   EXPECT_EQ(quoteNames({"a", "b"}), "'a', 'b'");
   EXPECT_EQ(quoteNames({}), "none");
+  EXPECT_EQ(firstNames({}), "");
+  EXPECT_EQ(firstNames({"a", "b", "c"}, 2), "a, b, c"); // "1 more" takes no less room than a name
+  EXPECT_EQ(firstNames({"a", "b", "c", "d"}, 2), "a, b and 2 more");
 }
 
 TEST(ByteCount, thereAndBack) {

@@ -14,6 +14,9 @@ std::string joinWords(const std::vector<std::string> &words, std::string_view la
 // "'a', 'b'", or "none".
 std::string quoteNames(const std::vector<std::string> &names);
 
+// "a, b and 7 more": the first `most` of a list. One name more than these is written out too.
+std::string firstNames(const std::vector<std::string> &names, size_t most = 6);
+
 // Those of `names` that `name` is most likely a slip of the fingers for, three at the most. Letters' case does not
 // count.
 std::vector<std::string> nearNames(std::string_view name, const std::vector<std::string> &names);
