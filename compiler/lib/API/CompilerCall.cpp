@@ -303,9 +303,6 @@ OwningOpRef<ModuleOp> CompilerCall::loadDecoder(MLIRContext &context, StringRef 
     result = fail(VXC_UNSUPPORTED, error);
     return module;
   }
-  for (const std::string &note : model.notes)
-    say(VXC_NOTE, printableLine(note));
-  compilation.assumptions = model.notes;
   for (LanguageModel::Asset &asset : model.assets)
     compilation.assets.push_back({std::move(asset.name), std::move(asset.kind), std::move(asset.bytes)});
   folderFiles = std::move(model.files);

@@ -47,7 +47,7 @@ public:
     for (Value input : dispatch.getInputs()) {
       if (!isDerivable(input, getVariables(dispatch->getParentOfType<func::FuncOp>())))
         return;
-      inputBytes += getStaticSizeInBytes(cast<RankedTensorType>(input.getType()));
+      inputBytes += countBytes(input);
     }
     bool isStatic = llvm::all_of(dispatch.getSymbols().getAsRange<DimAttr>(),
                                  [](DimAttr dim) { return dim.getKind() == DimKind::Constant; });
@@ -58,6 +58,7 @@ public:
     if (!function) {
       function = makeFunction(dispatch, key);
       inOrder.push_back(function);
+      bytesRead[function] = inputBytes;
     }
     OpBuilder builder(dispatch);
     auto call = func::CallOp::create(builder, dispatch.getLoc(), function, ValueRange());
@@ -116,6 +117,15 @@ private:
     return isa<ConstantOp, func::CallOp>(op) || variables.isLoad(op);
   }
 
+  /// The bytes of the constants and variables that an input is computed from: a value between may have fewer.
+  uint64_t countBytes(Value input) {
+    while (auto reshape = input.getDefiningOp<ReshapeOp>())
+      input = reshape.getInput();
+    if (auto call = input.getDefiningOp<func::CallOp>())
+      return bytesRead.at(symbols.lookup(call.getCallee()));
+    return getStaticSizeInBytes(cast<RankedTensorType>(input.getType()));
+  }
+
   /// What decides the value, by content, so that equal ones of all versions of a model are found.
   std::string getKey(DispatchOp dispatch) {
     std::string text;
@@ -172,8 +182,9 @@ private:
   }
 
   SymbolTable symbols;
-  llvm::StringMap<func::FuncOp> functions; // by key
-  SmallVector<func::FuncOp> inOrder;       // each behind those that it calls
+  llvm::StringMap<func::FuncOp> functions;   // by key
+  SmallVector<func::FuncOp> inOrder;         // each after those that it calls
+  std::map<Operation *, uint64_t> bytesRead; // by the functions, of constants and variables
   std::map<Operation *, DerivableVariables> variables;
 };
 

@@ -21,9 +21,6 @@ constexpr llvm::StringRef kDecoders[] = {"gemma3_text", "gpt2", "llama", "mistra
 /// Those with names and keys of llama.cpp's converter; it has Mistral as llama.
 constexpr llvm::StringRef kGgufDecoders[] = {"gemma3", "gpt2", "llama", "qwen2", "qwen3"};
 
-/// Tables of angles have a row for each position.
-constexpr int64_t kLongestContext = 131'072;
-
 /// GPT-2 with a head has the rest under the name of the model.
 DecoderNames addPrefix(DecoderNames names) {
   names.embedding = "transformer.wte";
@@ -36,11 +33,6 @@ DecoderNames addPrefix(DecoderNames names) {
 /// Adds the functions, and checks that every tensor was read.
 llvm::Expected<OwningOpRef<ModuleOp>> build(ModelBuilder &model, DecoderSettings settings,
                                             llvm::ArrayRef<llvm::StringRef> unused, LanguageModel &result) {
-  if (settings.context > kLongestContext) {
-    result.notes.push_back("the model takes " + std::to_string(settings.context) + " tokens, the module " +
-                           std::to_string(kLongestContext));
-    settings.context = kLongestContext;
-  }
   result.family = settings.family;
   result.context = settings.context;
   result.words = settings.words;

@@ -37,20 +37,37 @@ protected:
     Value cosines, sines;
   };
 
-  /// Those of tables that are computed in f64.
+  /// The angle of a position is the sum of two, of a multiple of kStep and of the rest:
+  ///
+  ///     cos(a + b) = cos a * cos b - sin a * sin b        sin(a + b) = sin a * cos b + cos a * sin b
+  ///
+  /// Their tables are small, whatever the context, and are computed in f64.
   Angles findAngles(const std::string &name, const std::vector<double> &frequencies) {
+    constexpr int64_t kStep = 256;
     Part g(model, name, "RotaryEmbedding");
     const int64_t pairs = static_cast<int64_t>(frequencies.size());
-    auto makeTable = [&](const std::string &table, double (*function)(double)) {
-      Value values = g.emitConstant(model.getTable(table, {s.context, pairs}, [&](MutableArrayRef<float> elements) {
-        for (size_t at = 0; at < elements.size(); ++at)
-          elements[at] =
-              static_cast<float>(function(double(at / frequencies.size()) * frequencies[at % frequencies.size()]));
-      }));
-      return g.reshape(positions(g, values), {g.dim(1), length, g.dim(1), g.dim(pairs)});
+    Value position = g.emitAs<IotaOp>(g.makeType({length}, g.builder.getI64Type()), 0);
+    if (past)
+      position = g.emit<AddOp>(position, g.broadcast(g.emitDim(past, g.builder.getI64Type()), {length}));
+    auto take = [&](const std::string &part, int64_t rows, int64_t step, Value row) {
+      auto rowsOf = [&](const char *kind, double (*function)(double)) {
+        Value table =
+            g.emitConstant(model.getTable(name + part + kind, {rows, pairs}, [&](MutableArrayRef<float> elements) {
+              for (size_t at = 0; at < elements.size(); ++at)
+                elements[at] = static_cast<float>(
+                    function(double(step) * double(at / frequencies.size()) * frequencies[at % frequencies.size()]));
+            }));
+        return g.emit<GatherOp>(table, row, 0, IntegerAttr(), /*in_range=*/true);
+      };
+      return Angles{rowsOf(".cosines", [](double angle) { return std::cos(angle); }),
+                    rowsOf(".sines", [](double angle) { return std::sin(angle); })};
     };
-    return {makeTable(name + ".cosines", [](double angle) { return std::cos(angle); }),
-            makeTable(name + ".sines", [](double angle) { return std::sin(angle); })};
+    Value step = g.splatLike(double(kStep), position);
+    const Angles a = take(".steps", llvm::divideCeil(s.context, kStep), kStep, g.emit<DivOp>(position, step));
+    const Angles b = take("", std::min(kStep, s.context), 1, g.emit<RemOp>(position, step));
+    auto shape = [&](Value rows) { return g.reshape(rows, {g.dim(1), length, g.dim(1), g.dim(pairs)}); };
+    return {shape(g.emit<SubOp>(g.emit<MulOp>(a.cosines, b.cosines), g.emit<MulOp>(a.sines, b.sines))),
+            shape(g.emit<AddOp>(g.emit<MulOp>(a.sines, b.cosines), g.emit<MulOp>(a.cosines, b.sines)))};
   }
 
   Value turn(Part &g, const Angles &angles, Value heads) {

@@ -25,7 +25,6 @@ struct LanguageModel {
   std::string family;             // "llama"
   int64_t context = 0, words = 0; // the most tokens of a sequence; the rows of the embedding
   std::vector<std::string> files; // all files that were read
-  std::vector<std::string> notes; // differences from the file's settings that a user should know
   struct Asset {
     std::string name, kind, bytes;
   };
