@@ -79,8 +79,8 @@ if(TARGET vx_image)
   install(TARGETS vx_no_jbig LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/image COMPONENT wheel NAMELINK_SKIP EXCLUDE_FROM_ALL)
 endif()
 
-# Tokenizers and embeddings for the wheels' module of them: by scripts/build-wheels only.
-install(FILES $<TARGET_FILE:vx_embed_static> $<TARGET_FILE:vx_text> $<TARGET_FILE:vx_base> $<TARGET_FILE:vx_fmt>
+# Tokenizers, embeddings and language models for the wheels' module of them: by scripts/build-wheels only.
+install(FILES $<TARGET_FILE:vx_llm_static> $<TARGET_FILE:vx_embed_static> $<TARGET_FILE:vx_text> $<TARGET_FILE:vx_base> $<TARGET_FILE:vx_fmt>
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/wheel COMPONENT wheel EXCLUDE_FROM_ALL)
 
 vx_install_library(vx_train train)

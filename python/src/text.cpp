@@ -1,13 +1,18 @@
-// Tokenizers and models of embeddings for Python: what vx/_texts.py is made of. The interpreter's lock is given up
-// while texts are tokenised and run.
+// Tokenizers, models of embeddings and language models for Python: vx/_texts.py and vx/_language_model.py are made of
+// them. The interpreter's lock is given up while texts are tokenised and run.
+#include "chat_prompt.h"
 #include "vx/serve/embedder.hpp"
 #include "vx/text/tokenizer.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
@@ -18,6 +23,7 @@ using namespace nb::literals;
 
 namespace {
 
+namespace llm = vx::llm;
 namespace serve = vx::serve;
 namespace text = vx::text;
 
@@ -38,6 +44,8 @@ void translate(const std::exception_ptr &raised, void *) {
   } catch (const vx::Error &error) {
     raiseRuntime(error);
   } catch (const serve::Error &error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const llm::Error &error) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const text::Error &error) {
     PyErr_SetString(PyExc_ValueError, error.what());
@@ -179,13 +187,89 @@ nb::dict infoOf(const serve::Embedder &embedder) {
   return made;
 }
 
-void load(serve::Embedder *place, const std::string &path, const std::string &device, bool fallback, uint32_t threads) {
+vx::InstanceOptions instanceOptions(const std::string &device, bool fallback, uint32_t threads) {
   vx::InstanceOptions options;
   options.device = device;
   options.noFallback = !fallback;
   options.threads = threads;
+  return options;
+}
+
+void load(serve::Embedder *place, const std::string &path, const std::string &device, bool fallback, uint32_t threads) {
   const nb::gil_scoped_release released;
-  new (place) serve::Embedder(path, options);
+  new (place) serve::Embedder(path, instanceOptions(device, fallback, threads));
+}
+
+/// A language model that threads take turns with.
+struct LanguageModel {
+  LanguageModel(const std::string &path, const vx::InstanceOptions &options, size_t context)
+      : generator(vx::Module(path), options, context) {
+    if (!generator.info().chatTemplate.empty())
+      chat.emplace(generator);
+  }
+
+  std::vector<int32_t> encode(const std::vector<std::pair<std::string, std::string>> &messages) const {
+    if (!chat)
+      throw llm::Error(llm::Error::Kind::data,
+                       "the model has no chat template, expected one of a model for conversations");
+    std::vector<llm::Message> made;
+    for (const auto &[role, content] : messages)
+      made.push_back({role, content});
+    return chat->encode(made);
+  }
+
+  llm::Generator generator;
+  std::optional<llm::ChatPrompt> chat;
+  std::mutex turn;
+};
+
+/// The pieces of an answer. It keeps the model alive.
+class AnswerStream {
+public:
+  AnswerStream(std::shared_ptr<LanguageModel> model, const std::vector<int32_t> &prompt,
+               const llm::GenerateOptions &options)
+      : model(std::move(model)) {
+    const std::lock_guard lock(this->model->turn);
+    generation.reset(new llm::Generation(this->model->generator.start(prompt, options)));
+  }
+  std::optional<std::string> next() {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(model->turn);
+    std::optional<std::string> piece = generation->next();
+    isDone = !piece;
+    return piece;
+  }
+  nb::dict answer() const {
+    const llm::Answer &made = generation->answer();
+    nb::dict facts;
+    facts["text"] = made.text;
+    facts["tokens"] = made.tokens;
+    facts["finish_reason"] =
+        isDone ? nb::object(nb::str(std::string(llm::finishReasonName(made.finish)).c_str())) : nb::object(nb::none());
+    facts["prompt_tokens"] = made.promptTokens;
+    facts["cached_tokens"] = made.cachedTokens;
+    facts["prompt_seconds"] = made.promptSeconds;
+    facts["answer_seconds"] = made.answerSeconds;
+    return facts;
+  }
+
+private:
+  const std::shared_ptr<LanguageModel> model;
+  std::unique_ptr<llm::Generation> generation;
+  bool isDone = false;
+};
+
+nb::dict languageModelInfo(const LanguageModel &model) {
+  const llm::ModelInfo &info = model.generator.info();
+  nb::dict made;
+  made["family"] = info.family;
+  made["context"] = model.generator.context();
+  made["max_context"] = info.context;
+  made["vocabulary"] = info.vocabulary;
+  made["ends"] = info.ends;
+  made["chat_template"] =
+      info.chatTemplate.empty() ? nb::object(nb::none()) : nb::object(nb::str(info.chatTemplate.c_str()));
+  return made;
 }
 
 } // namespace
@@ -266,4 +350,37 @@ NB_MODULE(_text, m) {
           },
           "texts"_a, "prompt"_a, "prompt_name"_a, "use_prompt"_a, "truncate"_a, "max_tokens"_a, "pooling"_a.none(),
           "normalize"_a.none(), "dimensions"_a, "batch_tokens"_a);
+  nb::class_<LanguageModel>(m, "LanguageModel")
+      .def_static(
+          "load",
+          [](const std::string &path, const std::string &device, bool fallback, uint32_t threads, size_t context) {
+            const nb::gil_scoped_release released;
+            return std::make_shared<LanguageModel>(path, instanceOptions(device, fallback, threads), context);
+          },
+          "path"_a, "device"_a, "fallback"_a, "threads"_a, "context"_a)
+      .def("info", &languageModelInfo)
+      .def("report_text", [](const LanguageModel &self) { return self.generator.instance().report(); })
+      .def("report_json", [](const LanguageModel &self) { return self.generator.instance().report(VX_REPORT_JSON); })
+      .def(
+          "encode", [](const LanguageModel &self, const std::string &prompt) { return self.generator.encode(prompt); },
+          "prompt"_a)
+      .def("encode_chat", &LanguageModel::encode, "messages"_a)
+      .def(
+          "start",
+          [](const std::shared_ptr<LanguageModel> &self, const std::vector<int32_t> &prompt, size_t maxTokens,
+             double temperature, size_t topK, double topP, double minP, uint64_t seed,
+             const std::vector<std::string> &stop) {
+            llm::GenerateOptions options;
+            options.maxTokens = maxTokens;
+            options.stop = stop;
+            text::SamplingOptions &sampling = options.sampling;
+            sampling.temperature = static_cast<decltype(sampling.temperature)>(temperature);
+            sampling.top_k = static_cast<decltype(sampling.top_k)>(topK);
+            sampling.top_p = static_cast<decltype(sampling.top_p)>(topP);
+            sampling.min_p = static_cast<decltype(sampling.min_p)>(minP);
+            sampling.seed = seed;
+            return new AnswerStream(self, prompt, options);
+          },
+          "prompt"_a, "max_tokens"_a, "temperature"_a, "top_k"_a, "top_p"_a, "min_p"_a, "seed"_a, "stop"_a);
+  nb::class_<AnswerStream>(m, "AnswerStream").def("next", &AnswerStream::next).def("answer", &AnswerStream::answer);
 }

@@ -29,10 +29,11 @@ from ._metrics import AUC, F1, MAE, MSE, Metric, TopK
 from ._optimizers import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, ParamGroup, RMSprop
 from ._runtime import Error, Tensor, TrainError
 from ._tensorboard import TensorBoard
+from ._language_model import Answer, LanguageModel
 from ._texts import DecodeStream, Embedder, Encoding, Tokenizer
 from ._values import arguments as _arguments, to_array as _to_array, to_tensor as _to_tensor
 
-__all__ = ["AUC", "Adagrad", "Adam", "AdamW", "CSVLog", "Callback", "Checkpoint", "CompileError", "DecodeStream", "Device", "DeviceKind", "EarlyStopping", "Embedder", "Encoding", "Error", "F1", "History", "Instance", "Lion", "LoRA", "Log", "MAE",
+__all__ = ["AUC", "Adagrad", "Adam", "AdamW", "Answer", "CSVLog", "Callback", "Checkpoint", "CompileError", "DecodeStream", "Device", "DeviceKind", "EarlyStopping", "Embedder", "Encoding", "Error", "F1", "History", "Instance", "LanguageModel", "Lion", "LoRA", "Log", "MAE",
            "MSE", "Metric", "Model", "Module", "Optimizer", "ParamGroup", "Pending", "ProgressBar", "RMSprop", "ReduceLROnPlateau", "SGD", "Session", "Tensor", "TensorBoard", "Tokenizer", "TopK", "TrainError", "available",
            "compile", "compile_bytes", "default_device", "default_targets", "devices", "empty", "from_torch", "list_devices", "nn", "ones", "set_default_device", "set_log", "tensor", "torch_backend",
            "torch_graphs", "version", "zeros"]

@@ -158,6 +158,21 @@ class DecodeStream:
         return self._native.finish()
 
 
+def _compiled(what, path, device, targets, fallback, options):
+    """The module of the cache that a model of texts is compiled to."""
+    from ._model import _target_of
+    targets = _target_of(device, fallback) if targets is None else targets
+    if default_folder():
+        options.setdefault("cache_folder", default_folder())
+    entry = Entry(path, {"targets": targets, **options}, _vx.compiler_version())
+    if entry.path is None:
+        raise ValueError(f"{what}: '{path}' is no module and is compiled into the cache: expected VX_CACHE, XDG_CACHE_HOME or HOME to be a folder to write to")
+    if not _os.path.exists(entry.path):
+        _vx.compile(path, entry.path, targets=targets, **options)
+        entry.remove_older()
+    return entry.path
+
+
 class Embedder:
     """A model of sentence embeddings on a device: texts to vectors. Thread-safe; it gives up the interpreter's lock.
 
@@ -171,25 +186,11 @@ class Embedder:
     def __init__(self, source, device=None, targets: str | None = None, fallback: bool = True, threads: int = 0, **options):
         device, path = _vx._device(device), _os.fspath(source)
         if _os.path.isdir(path):
-            path = self._compile(path, device, targets, fallback, options)
+            path = _compiled("vx.Embedder", path, device, targets, fallback, options)
         elif options or targets is not None:
             raise TypeError(f"vx.Embedder: '{next(iter(options), 'targets')}' is for a folder that is compiled, and '{path}' is none")
         self._native = _text.Embedder(path, device, bool(fallback), _vx._whole("threads", threads, 0, 1024))
         self.info = self._native.info()
-
-    @staticmethod
-    def _compile(path, device, targets, fallback, options):
-        from ._model import _target_of
-        targets = _target_of(device, fallback) if targets is None else targets
-        if default_folder():
-            options.setdefault("cache_folder", default_folder())
-        entry = Entry(path, {"targets": targets, **options}, _vx.compiler_version())
-        if entry.path is None:
-            raise ValueError(f"vx.Embedder: '{path}' is a folder, which is compiled into the cache: expected VX_CACHE, XDG_CACHE_HOME or HOME to be a folder to write to")
-        if not _os.path.exists(entry.path):
-            _vx.compile(path, entry.path, targets=targets, **options)
-            entry.remove_older()
-        return entry.path
 
     def embed(self, texts, *, prompt: str = "", prompt_name: str = "", use_prompt: bool = True, truncate: bool = True, max_tokens: int = 0, pooling: str | None = None,
               normalize: bool | None = None, dimensions: int = 0, batch_tokens: int = 16384) -> "numpy.ndarray":

@@ -147,3 +147,12 @@ def rounded(tensors, kind):
         return tensors
     return {name: gguf.quants.dequantize(quantized(tensor, TYPES[kind]), TYPES[kind]).reshape(tensor.shape) if tensor.ndim > 1 else tensor
             for name, tensor in tensors.items()}
+
+
+def write_small(path):
+    """A model of random weights in Q4_1 that takes any text, a byte a token, and conversations."""
+    from random_models import llama_settings, llama_weights
+    from tokenizers.pre_tokenizers import ByteLevel
+    settings = llama_settings(vocab_size=258, tie_word_embeddings=True, max_position_embeddings=512, num_hidden_layers=1, intermediate_size=64)
+    tokens = [*(token for token in sorted(ByteLevel.alphabet()) if token != "<"), "<", "aa", "<end>"]
+    write_llama(path, settings, llama_weights(settings, 1), kind="Q4_1", tokens=tokens, ends=(257,), template="{% for m in messages %}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}assistant: ")

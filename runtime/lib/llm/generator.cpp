@@ -158,65 +158,93 @@ std::vector<float> Generator::run(Call &call, std::span<const int32_t> tokens) {
   return {logits.begin(), logits.end()};
 }
 
-Answer Generator::generate(std::string_view prompt, const GenerateOptions &options) {
+std::vector<int32_t> Generator::encode(std::string_view prompt) const {
   if (!isUtf8(prompt))
     throw argumentError("the prompt is no UTF-8");
-  return generate(words->encode(prompt).ids, options);
+  return words->encode(prompt).ids;
+}
+
+Answer Generator::generate(std::string_view prompt, const GenerateOptions &options) {
+  return generate(encode(prompt), options);
 }
 
 Answer Generator::generate(std::span<const int32_t> prompt, const GenerateOptions &options) {
-  Answer answer;
-  answer.promptTokens = prompt.size();
+  Generation generation = start(prompt, options);
+  while (std::optional<std::string> piece = generation.next())
+    if (!piece->empty() && options.onText)
+      options.onText(*piece);
+  return generation.answer();
+}
+
+Generation Generator::start(std::span<const int32_t> prompt, const GenerateOptions &options) {
   if (prompt.empty())
     throw argumentError("the prompt has no tokens, expected at least 1");
   if (prompt.size() >= room)
     throw argumentError("the prompt has {} tokens, but the context has room for {} with the answer: expected a shorter "
                         "prompt or a larger context; the model takes up to {}",
                         prompt.size(), room, model.context);
-  text::Sampler sampler(options.sampling);
-  text::StopStrings stops(options.stop);
-  text::DecodeStream stream(*words);
-  auto pass = [&](const std::string &piece) {
-    if (piece.empty())
-      return;
-    answer.text += piece;
-    if (options.onText)
-      options.onText(piece);
-  };
-  const auto isCancelled = [&] {
-    if (options.isCancelled && options.isCancelled())
-      answer.finish = FinishReason::cancelled;
-    return answer.finish == FinishReason::cancelled;
-  };
-  const size_t most = std::min(options.maxTokens ? options.maxTokens : room, room - prompt.size());
-  auto start = std::chrono::steady_clock::now();
-  // The last token is computed in any case: its logits are not kept.
-  const auto last = prompt.begin() + static_cast<std::ptrdiff_t>(prompt.size()) - 1;
-  cached.erase(std::mismatch(cached.begin(), cached.end(), prompt.begin(), last).first, cached.end());
-  answer.cachedTokens = cached.size();
+  return {*this, prompt, options};
+}
+
+Generation::Generation(Generator &generator, std::span<const int32_t> prompt, const GenerateOptions &options)
+    : generator(generator), prompt(prompt.begin(), prompt.end()), cancel(options.isCancelled),
+      most(std::min(options.maxTokens ? options.maxTokens : generator.room, generator.room - prompt.size())),
+      sampler(options.sampling), stops(options.stop), stream(generator.tokenizer()) {
+  made.promptTokens = prompt.size();
+  number = ++generator.answers;
+}
+
+bool Generation::isCancelled() {
+  if (cancel && cancel())
+    made.finish = FinishReason::cancelled;
+  return made.finish == FinishReason::cancelled;
+}
+
+std::optional<std::string> Generation::next() {
+  if (isDone)
+    return std::nullopt;
+  if (number != generator.answers)
+    throw argumentError("the model has started another answer, which ends this one");
+  std::vector<int32_t> &cached = generator.cached;
   std::vector<float> logits;
-  while (cached.size() < prompt.size() && !isCancelled())
-    logits = run(*extend, prompt.subspan(cached.size(), std::min(PromptChunk, prompt.size() - cached.size())));
-  answer.promptSeconds = secondsSince(start);
-  start = std::chrono::steady_clock::now();
-  while (!isCancelled()) {
-    const int32_t token = sampler.sample(logits, {prompt, answer.tokens, {}});
-    if (std::ranges::find(model.ends, token) != model.ends.end())
-      break;
-    answer.tokens.push_back(token);
-    pass(stops.push(stream.push(token)));
-    if (stops.is_stopped())
-      break;
-    if (answer.tokens.size() >= most) {
-      answer.finish = FinishReason::length;
-      break;
-    }
-    logits = run(*decode, std::span(&answer.tokens.back(), 1));
+  auto start = std::chrono::steady_clock::now();
+  if (made.tokens.empty()) {
+    // The last token is computed in any case: its logits are not kept.
+    const auto last = prompt.begin() + static_cast<std::ptrdiff_t>(prompt.size()) - 1;
+    cached.erase(std::mismatch(cached.begin(), cached.end(), prompt.begin(), last).first, cached.end());
+    made.cachedTokens = cached.size();
+    const std::span<const int32_t> all(prompt);
+    while (cached.size() < prompt.size() && !isCancelled())
+      logits = generator.run(*generator.extend,
+                             all.subspan(cached.size(), std::min(PromptChunk, prompt.size() - cached.size())));
+    made.promptSeconds = secondsSince(start);
+    start = std::chrono::steady_clock::now();
+  } else if (!isCancelled()) {
+    logits = generator.run(*generator.decode, std::span(&made.tokens.back(), 1));
   }
-  answer.answerSeconds = secondsSince(start);
-  pass(stops.push(stream.finish()));
-  pass(stops.finish());
-  return answer;
+  std::string piece;
+  if (!isCancelled()) {
+    const int32_t token = sampler.sample(logits, {prompt, made.tokens, {}});
+    if (std::ranges::find(generator.model.ends, token) != generator.model.ends.end()) {
+      isDone = true;
+    } else {
+      made.tokens.push_back(token);
+      piece = stops.push(stream.push(token));
+      isDone = stops.is_stopped();
+      if (!isDone && made.tokens.size() >= most) {
+        made.finish = FinishReason::length;
+        isDone = true;
+      }
+    }
+  }
+  isDone = isDone || made.finish == FinishReason::cancelled;
+  if (isDone) {
+    piece += stops.push(stream.finish());
+    piece += stops.finish();
+  }
+  made.text += piece;
+  made.answerSeconds += secondsSince(start);
+  return piece;
 }
 
 std::string_view finishReasonName(FinishReason reason) {

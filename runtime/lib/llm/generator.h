@@ -71,6 +71,36 @@ struct Answer {
   double promptSeconds = 0, answerSeconds = 0; // the calls for the prompt, and those for tokens after the first
 };
 
+class Generator;
+
+// An answer in progress. The generator outlives it. The next answer that the generator starts ends this one.
+// Thread-compatible.
+class Generation {
+public:
+  // Computes the next token, the prompt before the first one. Returns the piece of text that it completes, whole
+  // characters of UTF-8, which may be empty; nothing after the last one. Throws Error::argument if the generator has
+  // started another answer.
+  std::optional<std::string> next();
+  // As far as it goes. `finish` is valid after the last piece.
+  const Answer &answer() const { return made; }
+
+private:
+  friend class Generator;
+  Generation(Generator &generator, std::span<const int32_t> prompt, const GenerateOptions &options);
+  bool isCancelled();
+
+  Generator &generator;
+  const std::vector<int32_t> prompt;
+  const std::function<bool()> cancel;
+  const size_t most; // tokens of the answer
+  text::Sampler sampler;
+  text::StopStrings stops;
+  text::DecodeStream stream;
+  Answer made;
+  uint64_t number = 0; // of the generator's answers
+  bool isDone = false;
+};
+
 // A module on a device, with a cache of keys and values for one sequence. Thread-compatible.
 class Generator {
 public:
@@ -96,8 +126,13 @@ public:
   // The same for the tokens of a prompt. What the prompt has in common with the beginning of the last one and its
   // answer is not computed again.
   Answer generate(std::span<const int32_t> prompt, const GenerateOptions &options);
+  // The same, a piece at a time; `onText` is not called.
+  Generation start(std::span<const int32_t> prompt, const GenerateOptions &options);
+  // The tokens of a prompt. Throws as `generate`.
+  std::vector<int32_t> encode(std::string_view prompt) const;
 
 private:
+  friend class Generation;
   // The logits after the last of `tokens`, which follow those of the cache.
   std::vector<float> run(Call &call, std::span<const int32_t> tokens);
 
@@ -108,6 +143,7 @@ private:
   std::optional<Instance> placed;
   std::optional<Call> extend, decode;
   std::vector<int32_t> cached; // the tokens whose keys and values the cache has
+  uint64_t answers = 0;        // that were started
 };
 
 } // namespace vx::llm
