@@ -161,6 +161,8 @@ def check_types(bench):
         path = bench.path(f"{kind}.gguf")
         write_llama(path, settings, tensors, kind=kind, tokens=letters(60))
         module, _ = bench.compile_model(path, kind)
+        shown, _ = bench.tool("vx-llm", "show", path)
+        bench.check(f"show says that {kind} runs", "  runs       vx-llm run\n" in shown, shown)
         for device in bench.devices:
             answers, results = bench.calls(module, device, [f"prefill {text_of(ids)}", f"extend 0 {text_of(ids[:-1])}", f"decode {len(ids) - 1} {ids[-1]}"], 60)
             want = logits(settings, rounded(tensors, kind), ids)

@@ -55,6 +55,9 @@ def check_wrong_files(bench):
             ("no tokenizer", dict(tokens=None), "expected a tokenizer, a key 'tokenizer.ggml.model', got none")):
         write_llama(path, settings, tensors, **{"tokens": letters(20), **changes})
         refused(bench, name, path, message)
+    write_llama(path, settings, tensors, tokens=letters(20), without=without_query, more=(wide,))
+    shown, _ = bench.tool("vx-llm", "show", path)
+    bench.check("show says which type does not run", "not yet: vx-compile reads no weights of type f64, got 1 tensor\n" in shown, shown)
     write_llama(path, settings, tensors, tokens=letters(20))
     whole = open(path, "rb").read()
     with open(path, "wb") as file:

@@ -96,6 +96,13 @@ def tables():
                    f"{constant_bytes(name, [n, k], rng)}  %r = vx.gather %wd, %i axis = 0 : {tensor_type('f32', [n, k])}, {tensor_type('i64', [1, 'L'])}\n"
                    f"  %p = vx.contract %r, %wd batch = [] x [] contracting = [2] x [1] : {tensor_type('f32', [1, 'L', k])}, {tensor_type('f32', [n, k])}",
                    {"r": Result("f32", [1, "L", k], bound), "p": Result("f32", [1, "L", n], many)}, header='vx.symbol "L"', runs=[{"L": size} for size in (1, 5, 33)])
+    # Rows along a dimension between.
+    for name in ("q5_1", "q6_k"):
+        elements = FORMATS[name][0]
+        bound = at_most(lambda inputs, most=largest(name): 2.0**-23 * most, "epsilon * the largest number")
+        yield Case(f"table_{name}_axis_1", {"i": Input("i64", [5], lambda rng, shape: rng.integers(0, 7, shape))},
+                   f"{constant_bytes(name, [3, 7, elements], rng)}  %r = vx.gather %wd, %i axis = 1 : {tensor_type('f32', [3, 7, elements])}, {tensor_type('i64', [5])}",
+                   {"r": Result("f32", [3, 5, elements], bound)})
 
 
 def cases():
