@@ -203,6 +203,10 @@ def check_terminal(bench):
     terminal.type("/history\r")
     shown = terminal.expect("assistant: [^:]+\r\n.*> ")
     bench.check("what was answered is kept", "user: hello" in shown, shown)
+    terminal.type("b\r")  # neither key ends the next answer
+    terminal.expect("b\r\n[a-z<>/]{3}")
+    terminal.type("\x03")
+    terminal.expect("> ")
     terminal.type("/nonsense\r")
     shown = terminal.expect("got '/nonsense'\r\n.*> ")
     bench.check("a mistake is told", True, shown)
