@@ -46,6 +46,29 @@ func.func @columns(%x: tensor<4096x512xf32>) -> tensor<512xf32> {
   return %0 : tensor<512xf32>
 }
 
+// The elements of all rounds are in registers at a time: of sixteen tensors those of four rounds.
+// CHECK-LABEL: func.func @columns_of_many(
+// CHECK:         vx.fusion{{.*}} #vx.rows<tile = [8], sharing = columns, runs = 4, lanes = 1, threads = 256> {
+func.func @columns_of_many(%x0: tensor<4096x512xf32>, %x1: tensor<4096x512xf32>, %x2: tensor<4096x512xf32>, %x3: tensor<4096x512xf32>, %x4: tensor<4096x512xf32>, %x5: tensor<4096x512xf32>, %x6: tensor<4096x512xf32>, %x7: tensor<4096x512xf32>, %x8: tensor<4096x512xf32>, %x9: tensor<4096x512xf32>, %x10: tensor<4096x512xf32>, %x11: tensor<4096x512xf32>, %x12: tensor<4096x512xf32>, %x13: tensor<4096x512xf32>, %x14: tensor<4096x512xf32>, %x15: tensor<4096x512xf32>) -> tensor<512xf32> {
+  %1 = vx.add %x0, %x1 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %2 = vx.add %1, %x2 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %3 = vx.add %2, %x3 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %4 = vx.add %3, %x4 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %5 = vx.add %4, %x5 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %6 = vx.add %5, %x6 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %7 = vx.add %6, %x7 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %8 = vx.add %7, %x8 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %9 = vx.add %8, %x9 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %10 = vx.add %9, %x10 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %11 = vx.add %10, %x11 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %12 = vx.add %11, %x12 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %13 = vx.add %12, %x13 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %14 = vx.add %13, %x14 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %15 = vx.add %14, %x15 : tensor<4096x512xf32>, tensor<4096x512xf32>
+  %r = vx.reduce sum %15 axes = [0] : tensor<4096x512xf32>
+  return %r : tensor<512xf32>
+}
+
 // The anchor decides, whatever follows it.
 // CHECK-LABEL: func.func @product(
 // CHECK:         vx.fusion{{.*}} #vx.tiled_product<tile = [32, 16], block_rows = 4, block_columns = 4, step = 8, slices = 4> {

@@ -296,6 +296,7 @@ struct Rows {
   int64_t length = 1;                   // elements of a row
   bool isDivisible = false;             // by 4, and neighbours in memory
   std::optional<int64_t> contiguousDim; // of the result, when neighbours in memory belong to neighbouring rows
+  int64_t inputs = 1;                   // tensors that the kernel reads
 };
 
 StrategyAttrInterface rowsStrategy(const SymbolRanges &ranges, MLIRContext *context, RankedTensorType result,
@@ -322,7 +323,11 @@ StrategyAttrInterface rowsStrategy(const SymbolRanges &ranges, MLIRContext *cont
     while (columns > 8 && (columns / 2 >= size || count / size * llvm::divideCeil(size, columns) < kBusy))
       columns /= 2;
     tile[d] = columns;
-    return RowsAttr::get(context, tile, RowSharing::columns, roundsFor(kThreads / columns, 8), /*lanes=*/1, kThreads);
+    // The elements of all rounds are read before the first sum: so many are in registers.
+    constexpr int64_t kElements = 64;
+    const int64_t most = std::clamp<int64_t>(kElements / std::max<int64_t>(rows.inputs, 1), 1, 8);
+    return RowsAttr::get(context, tile, RowSharing::columns, roundsFor(kThreads / columns, most), /*lanes=*/1,
+                         kThreads);
   }
   int64_t lanes = rows.isDivisible && rows.length >= 128 ? 4 : 1;
   if (lastRowDim && rows.length <= 16 && count >= 1024) {
@@ -342,8 +347,9 @@ StrategyAttrInterface rowsStrategy(const SymbolRanges &ranges, MLIRContext *cont
 
 /// Rows of `input`, which is reduced over `axes`; `isKept` when the result has these dimensions too.
 StrategyAttrInterface reductionStrategy(const SymbolRanges &ranges, MLIRContext *context, RankedTensorType result,
-                                        RankedTensorType input, ArrayRef<int64_t> axes, bool isKept) {
+                                        RankedTensorType input, ArrayRef<int64_t> axes, bool isKept, int64_t inputs) {
   Rows rows;
+  rows.inputs = inputs;
   int64_t rank = input.getRank();
   if (rank == 0 || axes.empty())
     return {};
@@ -523,7 +529,7 @@ StrategyAttrInterface anchorStrategy(const SymbolRanges &ranges, Operation *anch
     return {};
   // Threads that share a row combine what they found of it, which is one number each.
   return reductionStrategy(ranges, anchor->getContext(), result, typeOf(anchor->getOperand(0)), rows.getRowAxes(),
-                           rows.keepsRows());
+                           rows.keepsRows(), anchor->getParentOp()->getNumOperands());
 }
 
 /// True when each element of the region's result takes few elements of its operands.
