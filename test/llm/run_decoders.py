@@ -235,6 +235,8 @@ def check_runs(bench):
     stop = answer[3:5]
     out, _ = bench.tool("vx-llm", "run", module, *flags, "--stop", stop, "--device=cpu")
     bench.check("a stop string", out == answer[:answer.index(stop)] + "\n", (out, answer, stop))
+    out, _ = bench.tool("vx-llm", "run", module, *flags, "--stop", answer[-2:] + "~", "--device=cpu")
+    bench.check("the beginning of a stop string at the end", out == answer + "\n", (out, answer))
     report = json.loads(bench.tool("vx-llm", "run", module, *flags, "--stop", stop, "--json", "--device=cpu")[0])
     bench.check("a stop string ends the answer", (report["text"], report["finish_reason"]) == (answer[:answer.index(stop)], "stop") and report["completion_tokens"] < 12, report)
     for kind in ("eot", "eom"):  # other tokens that end an answer, beside one that never comes
