@@ -233,9 +233,17 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     // Views of the smaller arena stay good until the call ends; without any it makes room for the larger one.
     if (call.arena && call.arenaHasViews)
       call.oldArenas.push_back(std::move(call.arena));
+    const uint64_t needed = static_cast<uint64_t>(size), before = call.arena ? call.arena->size() : 0;
     call.arena = nullptr;
     call.arenaHasViews = false;
-    return call.allocate(static_cast<uint64_t>(size), call.arena).addContext("arena");
+    // Sizes that grow from run to run, as that of the tokens before a step, do not allocate in each. An instance with a
+    // limit of its memory counts each byte.
+    constexpr uint64_t mostSpare = uint64_t(16) << 20;
+    const uint64_t grown = before + std::min(before / 2, mostSpare);
+    const bool hasLimit = call.instance && call.instance->memoryLimit() != 0;
+    if (needed < grown && !hasLimit && call.allocate(grown, call.arena).ok())
+      return okStatus();
+    return call.allocate(needed, call.arena).addContext("arena");
   }
   case Op::ArenaSlice: {
     int64_t offset = i64(operands[1]), size = i64(operands[2]);

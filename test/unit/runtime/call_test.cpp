@@ -501,6 +501,22 @@ TEST(Calls, segmentsAreRecordedOncePerPlace) {
   EXPECT_EQ(after.allocations - before.allocations, 12u);
 }
 
+// As of a decoder, which has a token more before it in each step.
+TEST(Calls, sizesThatGrowAllocateSeldom) {
+  ModuleBuilder builder;
+  addAffine(builder, 2000);
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write(), "null", instance));
+  std::vector<Ref<Value>> outputs;
+  const drivers::NullCounters before = drivers::nullCounters();
+  for (int n = 1000; n < 1400; n += 10)
+    ASSERT_OK(runMain(*instance, {vectorValue(std::vector<int32_t>(static_cast<size_t>(n), 2))}, outputs));
+  const drivers::NullCounters after = drivers::nullCounters();
+  // The results, the inputs' places, and the arena twice.
+  EXPECT_EQ(after.allocations - before.allocations, 40u + 40u + 2u);
+}
+
 TEST(Calls, resultsAreTheSameAtAnyNumberOfThreads) {
   ModuleBuilder builder;
   addAffine(builder);
