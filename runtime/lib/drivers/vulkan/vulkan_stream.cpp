@@ -20,11 +20,8 @@ static constexpr uint64_t MinStaging = uint64_t(64) << 10;
 // Replays of one segment that may be in flight, each with its own parameters.
 static constexpr size_t MaxRecordings = 4;
 static constexpr size_t MaxTransfers = 8;
-// A grid that has changed this often keeps changing.
+// A command whose grid has changed this often reads it from memory instead of having it in the command buffer.
 static constexpr uint32_t MaxGridChanges = 2 * MaxRecordings;
-// So many commands are recorded in the time that the device takes to fetch one grid from memory (H200: 4 us for each
-// command, 50 us and more for a grid).
-static constexpr size_t CommandsPerGrid = 12;
 
 // What a stream's commands do on the device.
 static constexpr api::Flags DeviceWork = api::PipelineStageComputeShaderBit | api::PipelineStageTransferBit;
@@ -488,9 +485,6 @@ Status VulkanStream::recordCommands(VulkanCommandList &list, VulkanCommandList::
     for (size_t i = 0; i < arguments.size(); ++i)
       if (list.shape.commands[i].kind == CommandKind::Dispatch && recording.grids[i] != arguments[i].workgroups)
         ++list.places[i].gridChanges;
-  const auto keepsChanging = [](const VulkanCommandList::Place &place) { return place.gridChanges > MaxGridChanges; };
-  const bool readsGrids = static_cast<size_t>(std::ranges::count_if(list.places, keepsChanging)) * CommandsPerGrid <
-                          list.shape.commands.size();
   recording.recorded = false;
   recording.copies.assign(arguments.size(), {});
   recording.grids.assign(arguments.size(), VulkanCommandList::IndirectGrid);
@@ -514,7 +508,7 @@ Status VulkanStream::recordCommands(VulkanCommandList &list, VulkanCommandList::
       }
       const uint64_t block = recording.parameters->address() + list.places[i].block;
       vk.CmdPushConstants(commands, device->pipelineLayout(), api::ShaderStageComputeBit, 0, sizeof(block), &block);
-      if (readsGrids && keepsChanging(list.places[i])) {
+      if (list.places[i].gridChanges > MaxGridChanges) {
         vk.CmdDispatchIndirect(commands, recording.parameters->buffer(), list.places[i].grid);
       } else {
         recording.grids[i] = arguments[i].workgroups;

@@ -13,8 +13,8 @@ class VulkanStream;
 
 // A recorded segment. Its parameter blocks lie in memory that the host writes at each replay; the command buffer holds
 // only their places. It holds the grid of each dispatch and the range of each copy, so others need a new recording,
-// except that a few grids that keep changing are read from memory too. (Devices fetch such a grid only when the
-// commands before it are done, which takes longer than a small kernel. With many of them a new recording is faster.)
+// except that a grid that keeps changing is read from memory too. (Devices fetch such a grid only when the commands
+// before it are done, which costs small kernels more than their own time.)
 //
 // There are several recordings of one segment: a replay can be prepared while earlier ones are still running, and sizes
 // that alternate keep a recording each.
