@@ -30,7 +30,7 @@ constexpr const char *prelude = R"(
                   %image: tensor<?x?x?xf32, #vx.enc<[l, m, n]>>, %filter: tensor<?x?x?xf32, #vx.enc<[k, l, m]>>,
                   %four: tensor<?x?x?x?xf32, #vx.enc<[k, l, m, n]>>, %other: tensor<?x?x?x?xf32, #vx.enc<[n, m, l, k]>>,
                   %mask: tensor<?x1x1x?xi1, #vx.enc<[m, 1, 1, l]>>, %sequence: !vx.sequence<!n>, %place: tensor<i64>, %l: !l,
-                  %condition: tensor<i1>, %zero: tensor<f32>) {
+                  %condition: tensor<i1>, %zero: tensor<f32>, %bytes: tensor<?x34xui8, #vx.enc<[n, 34]>>) {
 )";
 constexpr const char *aliases = R"(
   !n = tensor<?xf32, #vx.enc<[n]>>
@@ -69,6 +69,10 @@ const std::vector<Case> cases = {
      "%0 = \"vx.pack\"(%n) <{dim = 0, tile = 8, permutation = array<i64: 0>}> : (!n) -> tensor<?x8xf32, #vx.enc<[m, "
      "8]>>",
      {equal("ceildiv(n, 8)", "m")}},
+    {"decode_blocks",
+     "%0 = \"vx.decode_blocks\"(%bytes) <{format = 4 : i32}> : (tensor<?x34xui8, #vx.enc<[n, 34]>>) -> "
+     "tensor<?x32xf32, #vx.enc<[m, 32]>>",
+     {equal("n", "m")}},
     {"unpack",
      "%0 = vx.unpack %mn8 dim = 0 permutation = [0] : tensor<?x8xf32, #vx.enc<[m, 8]>> -> !n",
      {equal("m", "ceildiv(n, 8)")}},
