@@ -230,10 +230,10 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
       return failure(VX_INVALID_MODULE, "program '{}' asks for an arena of {} bytes", program.name, size);
     if (call.arena && call.arena->size() >= static_cast<uint64_t>(size))
       return okStatus();
+    const uint64_t needed = static_cast<uint64_t>(size), before = call.arena ? call.arena->size() : 0;
     // Views of the smaller arena stay good until the call ends; without any it makes room for the larger one.
     if (call.arena && call.arenaHasViews)
       call.oldArenas.push_back(std::move(call.arena));
-    const uint64_t needed = static_cast<uint64_t>(size), before = call.arena ? call.arena->size() : 0;
     call.arena = nullptr;
     call.arenaHasViews = false;
     // Sizes that grow from run to run, as that of the tokens before a step, do not allocate in each. An instance with a
