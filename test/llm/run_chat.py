@@ -127,6 +127,14 @@ def check_models(bench):
     module = bench.model("refusing", template="{{ raise_exception('no users here') }}")
     _, said = bench.chat(module, "hello\n", code=2)
     bench.check("a template that refuses", "no users here" in said, said)
+    # A template that writes a part of a message, or the character of a mark: only a message with a special token needs it whole.
+    for name, template in (("cutting", TEMPLATE.replace("m['content']", "m['content'][:2]")), ("marking", "\ue000x\ue000" + TEMPLATE), ("marking once", TEMPLATE + "\ue000")):
+        module = bench.model(name, template=template)
+        _, said = bench.chat(module, "x<end>y\n", code=2)
+        bench.check(f"a template that is {name} a message", "a message spells a special token, and the chat template does not write this message as it is" in said, said)
+    bench.model("cut", template=TEMPLATE.replace("m['content']", "m['content'][:2]"))
+    out, _ = bench.chat(bench.path("cut.vxm"), "hello\n")
+    bench.check("a part of a message", out == bench.answers(["he"])[0] + "\n", out)
     # A folder: the template in its own file, in tokenizer_config.json, and by its name in a list.
     named = [{"name": "tool_use", "template": "{{ x.y }}"}, {"name": "default", "template": TEMPLATE}]
     for title, config, file in (("a key", {"chat_template": TEMPLATE, "eos_token": "<end>"}, None), ("a list", {"chat_template": named, "eos_token": {"content": "<end>"}}, None),

@@ -32,15 +32,26 @@ bool readsPacked(Value tensor) {
   return isElementwiseOnOne(tensor, [](Operation *op) { return isa<UnpackOp>(op); });
 }
 
-/// True for the bits of constants: what is computed once from bytes that hold them.
-static bool isOfConstantBits(Value tensor, unsigned depth = 16) {
-  Operation *op = tensor.getDefiningOp();
-  if (!op || !isa<IntegerType>(getElementTypeOrSelf(tensor.getType())))
+/// True for integers that are computed from integer constants alone. Each op is visited once.
+static bool isOfConstantBits(Value tensor) {
+  constexpr size_t mostOps = 128;
+  llvm::SetVector<Operation *> visited;
+  auto visit = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    const bool isInteger = op && isa<IntegerType>(getElementTypeOrSelf(value.getType()));
+    return isInteger && (visited.insert(op) || true);
+  };
+  if (!visit(tensor))
     return false;
-  if (isa<ConstantOp>(op))
-    return true;
-  return depth > 0 && isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return isOfConstantBits(operand, depth - 1); });
+  for (size_t next = 0; next < visited.size(); ++next) {
+    Operation *op = visited[next];
+    if (isa<ConstantOp>(op))
+      continue;
+    if (visited.size() > mostOps || !isPure(op) || op->getNumRegions() != 0 || op->getNumOperands() == 0 ||
+        !llvm::all_of(op->getOperands(), visit))
+      return false;
+  }
+  return true;
 }
 
 /// True for a constant or a variable of integers of 8 or 4 bits, in any shape, and for such bits of a constant.

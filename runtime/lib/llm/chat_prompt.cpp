@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
+
 namespace vx::llm {
 
 namespace {
@@ -51,6 +53,8 @@ std::vector<int32_t> ChatPrompt::encode(std::span<const Message> messages) const
   for (size_t place = 0; place < hidden.size(); ++place)
     marked[hidden[place]].content = std::string(Mark) + std::to_string(place) + std::string(Mark);
   const std::string text = render(marked);
+  if (hidden.empty())
+    return tokenizer.encode(text, withSpecial).ids;
 
   std::vector<int32_t> ids;
   const auto append = [&](std::string_view part, const text::EncodeOptions &options) {
@@ -62,10 +66,13 @@ std::vector<int32_t> ChatPrompt::encode(std::span<const Message> messages) const
   size_t done = 0;
   for (size_t begin = text.find(Mark); begin != std::string::npos; begin = text.find(Mark, done)) {
     append(std::string_view(text).substr(done, begin - done), withSpecial);
-    const size_t number = begin + Mark.size(), end = text.find(Mark, number);
-    if (end == std::string::npos)
-      throw Error(Error::Kind::argument, "the chat template cuts a message");
-    append(messages[hidden.at(std::stoul(text.substr(number, end - number)))].content, plain);
+    const size_t number = begin + Mark.size(), end = std::min(text.find(Mark, number), text.size());
+    size_t place = hidden.size();
+    const auto [rest, code] = std::from_chars(text.data() + number, text.data() + end, place);
+    if (code != std::errc() || rest != text.data() + end || place >= hidden.size() || end == text.size())
+      throw Error(Error::Kind::argument, "a message spells a special token, and the chat template does not write this "
+                                         "message as it is: expected a message without such a token");
+    append(messages[hidden[place]].content, plain);
     done = end + Mark.size();
   }
   append(std::string_view(text).substr(done), withSpecial);

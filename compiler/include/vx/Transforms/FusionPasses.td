@@ -300,7 +300,8 @@ def HoistDerivedValuesPass : Pass<"vx-hoist-derived-values", "::mlir::ModuleOp">
     for different sizes share them too. Regions of `vx.if` and `vx.loop` are no obstacle.
 
     Leaves alone a dispatch that may fail a call, one with a result of dynamic size, and one with a result larger than both 1 MB and twice
-    the constants and variables that decide it, which would cost more memory than it saves time. Needs: the kernels phase. Keeps: dynamic shapes. Numerics: none.
+    the constants and variables that decide it, which would cost more memory than it saves time. Needs: the kernels phase. Keeps: dynamic
+    shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect", "::mlir::func::FuncDialect"];
 }

@@ -45,7 +45,8 @@ struct BlockLayout {
   /// An f16, or the exponent of half of a power of 2 as a byte.
   BlockScale scaleKind;
   int64_t scale;
-  /// The factors of the scale, one for each of equal parts of the block; empty: the scale is that of the block.
+  /// The block has this many equal parts, and each part multiplies the scale by its own number. Without numbers the
+  /// whole block has one scale.
   BlockNumbers scales = {};
   /// An f16 that is added, or without a value none.
   std::optional<int64_t> minimum = std::nullopt;
