@@ -303,8 +303,8 @@ public:
 
   /// Ctrl-C cancels it, also while it waits for its turn. Python tells its main thread alone of signals, so that a run
   /// of another thread need not look for them and stays on it. So does a run of the main thread that is expected to end
-  /// at once: of a function without loops, with the sizes of its last run, which was short, while no other thread runs
-  /// this instance.
+  /// at once: of a function without loops of an unknown length, with the sizes of its last run, which was short, while
+  /// no other thread runs this instance.
   std::vector<vx::Value> run(const std::string &function, const std::vector<vx::Value> &inputs, bool isMain) {
     const vx_function_info &info = *find(function);
     const Running counted(running);

@@ -259,3 +259,115 @@ vx.kernel @add "3" symbols [] workgroups <1> #vx.loops<tile = []> {
   %0 = vx.add %x, %y : tensor<1048576x4xi8>, tensor<1048576x4xi8>
   vx.yield %0 : tensor<1048576x4xi8>
 }
+
+// -----
+
+// A value of over a megabyte and twice what it is computed from is hoisted where hoisted dispatches alone read it, up to 8 times as
+// large: its memory is free again after them. Where a call reads it, too, it stays, and so does what is computed from it.
+// CHECK-LABEL: func.func private @derived_widen() -> tensor<262144xi64>
+// CHECK-LABEL: func.func private @derived_sign() -> tensor<262144xi8>
+// CHECK-NEXT:    call @derived_widen()
+// CHECK-LABEL: func.func @moment(
+// CHECK-NEXT:    call @derived_sign()
+// CHECK-NEXT:    return
+// CHECK-LABEL: func.func @called(
+// CHECK-NEXT:    vx.constant
+// CHECK-NEXT:    vx.dispatch @widen(
+// CHECK-NEXT:    vx.dispatch @sign(
+// CHECK-NEXT:    vx.dispatch @scale(
+// CHECK-LABEL: func.func @large(
+// CHECK-NEXT:    vx.constant
+// CHECK-NEXT:    vx.dispatch @repeat(
+// CHECK-NEXT:    vx.dispatch @first(
+func.func @moment() -> tensor<262144xi8> {
+  %w = vx.constant dense<3> : tensor<262144xi8>
+  %0 = vx.dispatch @widen(%w) symbols [] : (tensor<262144xi8>) -> tensor<262144xi64>
+  %1 = vx.reshape %0 : tensor<262144xi64> -> tensor<512x512xi64>
+  %2 = vx.reshape %1 : tensor<512x512xi64> -> tensor<262144xi64>
+  %3 = vx.dispatch @sign(%2) symbols [] : (tensor<262144xi64>) -> tensor<262144xi8>
+  return %3 : tensor<262144xi8>
+}
+func.func @called(%x: tensor<i64>) -> (tensor<262144xi8>, tensor<262144xi64>) {
+  %w = vx.constant dense<5> : tensor<262144xi8>
+  %0 = vx.dispatch @widen(%w) symbols [] : (tensor<262144xi8>) -> tensor<262144xi64>
+  %1 = vx.dispatch @sign(%0) symbols [] : (tensor<262144xi64>) -> tensor<262144xi8>
+  %2 = vx.dispatch @scale(%0, %x) symbols [] : (tensor<262144xi64>, tensor<i64>) -> tensor<262144xi64>
+  return %1, %2 : tensor<262144xi8>, tensor<262144xi64>
+}
+func.func @large() -> tensor<262144xi8> {
+  %w = vx.constant dense<7> : tensor<262144xi8>
+  %0 = vx.dispatch @repeat(%w) symbols [] : (tensor<262144xi8>) -> tensor<9x262144xi8>
+  %1 = vx.dispatch @first(%0) symbols [] : (tensor<9x262144xi8>) -> tensor<262144xi8>
+  return %1 : tensor<262144xi8>
+}
+vx.kernel @widen "0" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<262144xi8>):
+  %0 = vx.cast %x : tensor<262144xi8> -> tensor<262144xi64>
+  vx.yield %0 : tensor<262144xi64>
+}
+vx.kernel @sign "1" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<262144xi64>):
+  %0 = vx.sign %x : tensor<262144xi64>
+  %1 = vx.cast %0 : tensor<262144xi64> -> tensor<262144xi8>
+  vx.yield %1 : tensor<262144xi8>
+}
+vx.kernel @scale "2" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<262144xi64>, %y: tensor<i64>):
+  %0 = vx.broadcast %y, [] : tensor<i64> -> tensor<262144xi64>
+  %1 = vx.mul %x, %0 : tensor<262144xi64>, tensor<262144xi64>
+  vx.yield %1 : tensor<262144xi64>
+}
+vx.kernel @repeat "3" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<262144xi8>):
+  %0 = vx.broadcast %x, [1] : tensor<262144xi8> -> tensor<9x262144xi8>
+  vx.yield %0 : tensor<9x262144xi8>
+}
+vx.kernel @first "4" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<9x262144xi8>):
+  %0 = vx.reduce max %x axes = [0] {vx.anchor} : tensor<9x262144xi8>
+  vx.yield %0 : tensor<262144xi8>
+}
+
+// -----
+
+// What a variable decides is made anew for each of its values, with what reads it in memory that nobody keeps: one reader.
+// CHECK-LABEL: func.func private @derived_sign() -> tensor<262144xi8>
+// CHECK:         vx.dispatch @widen(
+// CHECK:         vx.dispatch @sign(
+// CHECK-LABEL: func.func @one(
+// CHECK-NEXT:    call @derived_sign()
+// CHECK-LABEL: func.func @two(
+// CHECK:         vx.dispatch @widen(
+// CHECK:         vx.dispatch @sign(
+// CHECK:         vx.dispatch @least(
+vx.variable @v role = statistic : tensor<262144xi8>
+vx.variable @u role = statistic : tensor<262144xi8>
+func.func @one() -> tensor<262144xi8> {
+  %w = vx.variable_load @v : tensor<262144xi8>
+  %0 = vx.dispatch @widen(%w) symbols [] : (tensor<262144xi8>) -> tensor<262144xi64>
+  %1 = vx.dispatch @sign(%0) symbols [] : (tensor<262144xi64>) -> tensor<262144xi8>
+  return %1 : tensor<262144xi8>
+}
+func.func @two() -> (tensor<262144xi8>, tensor<i64>) {
+  %w = vx.variable_load @u : tensor<262144xi8>
+  %0 = vx.dispatch @widen(%w) symbols [] : (tensor<262144xi8>) -> tensor<262144xi64>
+  %1 = vx.dispatch @sign(%0) symbols [] : (tensor<262144xi64>) -> tensor<262144xi8>
+  %2 = vx.dispatch @least(%0) symbols [] : (tensor<262144xi64>) -> tensor<i64>
+  return %1, %2 : tensor<262144xi8>, tensor<i64>
+}
+vx.kernel @widen "0" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<262144xi8>):
+  %0 = vx.cast %x : tensor<262144xi8> -> tensor<262144xi64>
+  vx.yield %0 : tensor<262144xi64>
+}
+vx.kernel @sign "1" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<262144xi64>):
+  %0 = vx.sign %x : tensor<262144xi64>
+  %1 = vx.cast %0 : tensor<262144xi64> -> tensor<262144xi8>
+  vx.yield %1 : tensor<262144xi8>
+}
+vx.kernel @least "2" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<262144xi64>):
+  %0 = vx.reduce min %x axes = [0] {vx.anchor} : tensor<262144xi64>
+  vx.yield %0 : tensor<i64>
+}

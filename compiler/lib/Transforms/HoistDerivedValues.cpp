@@ -39,31 +39,16 @@ class Hoister {
 public:
   explicit Hoister(ModuleOp module) : symbols(module) {}
 
-  void hoist(DispatchOp dispatch) {
-    if (dispatch->getNumResults() != 1 || dispatch->hasAttr(kFaultSitesAttr))
-      return;
-    auto type = cast<RankedTensorType>(dispatch.getResult(0).getType());
-    uint64_t inputBytes = 0;
-    for (Value input : dispatch.getInputs()) {
-      if (!isDerivable(input, getVariables(dispatch->getParentOfType<func::FuncOp>())))
-        return;
-      inputBytes += countBytes(input);
-    }
-    bool isStatic = llvm::all_of(dispatch.getSymbols().getAsRange<DimAttr>(),
-                                 [](DimAttr dim) { return dim.getKind() == DimKind::Constant; });
-    if (!isStatic || !isWorthDeriving(type, inputBytes))
-      return;
-    std::string key = getKey(dispatch);
-    func::FuncOp &function = functions[key];
-    if (!function) {
-      function = makeFunction(dispatch, key);
-      inOrder.push_back(function);
-      bytesRead[function] = inputBytes;
-    }
-    OpBuilder builder(dispatch);
-    auto call = func::CallOp::create(builder, dispatch.getLoc(), function, ValueRange());
-    dispatch->replaceAllUsesWith(call);
-    dispatch.erase();
+  /// Hoists of the dispatches, producers before their readers, those whose results are worth being kept or go away at
+  /// once.
+  void hoist(ArrayRef<DispatchOp> dispatches) {
+    for (DispatchOp dispatch : dispatches)
+      if (std::optional<uint64_t> bytes = countBytesRead(dispatch))
+        bytesRead[dispatch] = *bytes;
+    dropUnworthy(dispatches);
+    for (DispatchOp dispatch : dispatches)
+      if (bytesRead.contains(dispatch))
+        replaceByCall(dispatch);
   }
 
   /// What variables decide and only one other derived value reads is computed with that, in memory that nobody keeps.
@@ -93,6 +78,91 @@ public:
   }
 
 private:
+  /// Of the constants and variables that decide the result: a value between may have fewer. None where something else
+  /// decides it, too.
+  std::optional<uint64_t> countBytesRead(DispatchOp dispatch) {
+    const bool isStatic = llvm::all_of(dispatch.getSymbols().getAsRange<DimAttr>(),
+                                       [](DimAttr dim) { return dim.getKind() == DimKind::Constant; });
+    if (!isStatic || dispatch->getNumResults() != 1 || dispatch->hasAttr(kFaultSitesAttr))
+      return std::nullopt;
+    const DerivableVariables &variables = getVariables(dispatch->getParentOfType<func::FuncOp>());
+    uint64_t bytes = 0;
+    for (Value input : dispatch.getInputs()) {
+      Operation *producer = getProducer(input);
+      if (auto found = bytesRead.find(producer); found != bytesRead.end())
+        bytes += found->second;
+      else if (producer && (isa<ConstantOp>(producer) || variables.isLoad(producer)) &&
+               cast<RankedTensorType>(producer->getResult(0).getType()).hasStaticShape())
+        bytes += getStaticSizeInBytes(cast<RankedTensorType>(producer->getResult(0).getType()));
+      else
+        return std::nullopt;
+    }
+    return bytes;
+  }
+
+  /// Drops what is not worth it: the readers of such a dispatch stay, too, and its producers may be worth less then.
+  void dropUnworthy(ArrayRef<DispatchOp> dispatches) {
+    SmallVector<DispatchOp> left(dispatches);
+    while (!left.empty()) {
+      DispatchOp dispatch = left.pop_back_val();
+      auto found = bytesRead.find(dispatch);
+      if (found == bytesRead.end() || isWorthwhile(dispatch, found->second))
+        continue;
+      bytesRead.erase(found);
+      for (DispatchOp reader : getReaders(dispatch))
+        if (reader)
+          left.push_back(reader);
+      for (Value input : dispatch.getInputs())
+        if (auto producer = dyn_cast_if_present<DispatchOp>(getProducer(input)))
+          left.push_back(producer);
+    }
+  }
+
+  bool isWorthwhile(DispatchOp dispatch, uint64_t inputBytes) {
+    for (Value input : dispatch.getInputs())
+      if (Operation *producer = getProducer(input); isa<DispatchOp>(producer) && !bytesRead.contains(producer))
+        return false;
+    const auto type = cast<RankedTensorType>(dispatch.getResult(0).getType());
+    if (isWorthDeriving(type, inputBytes))
+      return true;
+    // Memory for a moment, at load: the integers that index a table, for example.
+    constexpr uint64_t mostForAMoment = 8;
+    const SmallVector<DispatchOp> readers = getReaders(dispatch);
+    return type.hasStaticShape() && type.getElementType().isIntOrFloat() &&
+           getStaticSizeInBytes(type) <= mostForAMoment * inputBytes && !readers.empty() &&
+           llvm::all_of(readers, [&](DispatchOp reader) { return reader && bytesRead.contains(reader); }) &&
+           (readers.size() == 1 || !readsVariables(dispatch));
+  }
+
+  /// The readers of the result and of its reshapes. Null stands for an operation that is no dispatch.
+  static SmallVector<DispatchOp> getReaders(DispatchOp dispatch) {
+    SetVector<Operation *> values, readers;
+    values.insert(dispatch);
+    for (unsigned i = 0; i < values.size(); ++i)
+      for (Operation *user : values[i]->getUsers())
+        (isa<ReshapeOp>(user) ? values : readers).insert(user);
+    return llvm::map_to_vector(readers, [](Operation *reader) { return dyn_cast<DispatchOp>(reader); });
+  }
+
+  static Operation *getProducer(Value value) {
+    while (auto reshape = value.getDefiningOp<ReshapeOp>())
+      value = reshape.getInput();
+    return value.getDefiningOp();
+  }
+
+  void replaceByCall(DispatchOp dispatch) {
+    std::string key = getKey(dispatch);
+    func::FuncOp &function = functions[key];
+    if (!function) {
+      function = makeFunction(dispatch, key);
+      inOrder.push_back(function);
+    }
+    OpBuilder builder(dispatch);
+    auto call = func::CallOp::create(builder, dispatch.getLoc(), function, ValueRange());
+    dispatch->replaceAllUsesWith(call);
+    dispatch.erase();
+  }
+
   const DerivableVariables &getVariables(func::FuncOp function) {
     return variables.try_emplace(function, function).first->second;
   }
@@ -106,24 +176,16 @@ private:
         })
         .wasInterrupted();
   }
-
-  /// Constants, weights, the results of what has been hoisted already, and views of them.
-  static bool isDerivable(Value value, const DerivableVariables &variables) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !cast<RankedTensorType>(value.getType()).hasStaticShape())
-      return false;
-    if (auto reshape = dyn_cast<ReshapeOp>(op))
-      return isDerivable(reshape.getInput(), variables);
-    return isa<ConstantOp, func::CallOp>(op) || variables.isLoad(op);
-  }
-
-  /// The bytes of the constants and variables that an input is computed from: a value between may have fewer.
-  uint64_t countBytes(Value input) {
-    while (auto reshape = input.getDefiningOp<ReshapeOp>())
-      input = reshape.getInput();
-    if (auto call = input.getDefiningOp<func::CallOp>())
-      return bytesRead.at(symbols.lookup(call.getCallee()));
-    return getStaticSizeInBytes(cast<RankedTensorType>(input.getType()));
+  static bool readsVariables(DispatchOp dispatch) {
+    SetVector<Operation *> producers;
+    producers.insert(dispatch);
+    for (unsigned i = 0; i < producers.size(); ++i) {
+      if (isa<VariableLoadOp>(producers[i]))
+        return true;
+      for (Value operand : producers[i]->getOperands())
+        producers.insert(operand.getDefiningOp());
+    }
+    return false;
   }
 
   /// What decides the value, by content, so that equal ones of all versions of a model are found.
@@ -182,9 +244,9 @@ private:
   }
 
   SymbolTable symbols;
-  llvm::StringMap<func::FuncOp> functions;   // by key
-  SmallVector<func::FuncOp> inOrder;         // each after those that it calls
-  std::map<Operation *, uint64_t> bytesRead; // by the functions, of constants and variables
+  llvm::StringMap<func::FuncOp> functions;         // by key
+  SmallVector<func::FuncOp> inOrder;               // each after those that it calls
+  llvm::DenseMap<Operation *, uint64_t> bytesRead; // by the dispatches to hoist, of constants and variables
   std::map<Operation *, DerivableVariables> variables;
 };
 
@@ -193,8 +255,7 @@ struct HoistDerivedValuesPass : impl::HoistDerivedValuesPassBase<HoistDerivedVal
     SmallVector<DispatchOp> dispatches; // producers before their readers
     getOperation().walk<WalkOrder::PreOrder>([&](DispatchOp dispatch) { dispatches.push_back(dispatch); });
     Hoister hoister(getOperation());
-    for (DispatchOp dispatch : dispatches)
-      hoister.hoist(dispatch);
+    hoister.hoist(dispatches);
     // A constant that only hoisted dispatches read is none of the function's any more.
     getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
       if (isa<ConstantOp, ReshapeOp, VariableLoadOp, func::CallOp>(op) && op->use_empty())

@@ -419,7 +419,7 @@ int vx_module_has_loops(const vx_module *module, size_t function) {
   const ModuleData &data = object->data();
   return std::ranges::any_of(data.targets, [&](const Target &target) {
     return std::ranges::any_of(target.entries, [&](const Entry &entry) {
-      return entry.function == function && data.programs[entry.program].hasLoops;
+      return entry.function == function && data.programs[entry.program].hasUnknownLoops;
     });
   });
 }

@@ -38,6 +38,7 @@ Status Decoder::program(const format::Program &source, Program &result) {
   if (!source.body())
     return failure(VX_INVALID_MODULE, "program has no body");
   VX_RETURN_IF_ERROR(block(source.body(), 1, result, result.body));
+  result.hasUnknownLoops = hasUnknownLoops(result);
   for (std::vector<uint32_t> *named : {&result.uses, &result.derived}) {
     std::sort(named->begin(), named->end());
     named->erase(std::unique(named->begin(), named->end()), named->end());

@@ -3,6 +3,8 @@
 #include "base/arithmetic.h"
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 namespace vx {
 
@@ -155,6 +157,65 @@ bool calculate(Op op, int64_t a, int64_t b, int64_t &result) {
     return false;
   }
   return false;
+}
+
+namespace {
+
+// Which integer registers may hold what a tensor or a list decided.
+class UnknownRegisters {
+public:
+  explicit UnknownRegisters(uint32_t registers) : isUnknown(registers) {}
+
+  // Looks through a block, which a condition may lead to that is unknown itself.
+  void visit(const Block &block, bool isUnderUnknown) {
+    for (const Instruction &instruction : block.instructions)
+      visit(instruction, isUnderUnknown);
+  }
+
+  bool hasChanged = false, hasUnknownLoop = false;
+
+private:
+  void visit(const Instruction &instruction, bool isUnderUnknown) {
+    const std::string_view signature = opFacts(instruction.op).signature;
+    bool reads = isUnderUnknown || readsElements(instruction.op);
+    for (size_t i = 0; i < instruction.operands.size(); ++i)
+      reads |= kindOf(signature, i) == 'i' && isUnknown[instruction.operands[i]];
+    if (reads)
+      for (size_t i = 0; i < instruction.operands.size(); ++i)
+        if (kindOf(signature, i) == 'I' && !isUnknown[instruction.operands[i]])
+          hasChanged = isUnknown[instruction.operands[i]] = true;
+    hasUnknownLoop |= instruction.op == Op::While && reads;
+    for (const Block &block : instruction.blocks)
+      visit(block, reads);
+  }
+
+  static char kindOf(std::string_view signature, size_t operand) {
+    return operand < signature.size() && signature[operand] != '*' ? signature[operand]
+                                                                   : signature[signature.size() - 2];
+  }
+  static bool readsElements(Op op) {
+    return op == Op::ReadI64 || op == Op::ReadInput || op == Op::ListSize || op == Op::ListGet || op == Op::HasList;
+  }
+
+  std::vector<bool> isUnknown;
+};
+
+} // namespace
+
+bool hasUnknownLoops(const Program &program) {
+  constexpr int passes = 16;
+  if (!program.hasLoops)
+    return false;
+  UnknownRegisters registers(program.i64Registers);
+  for (int pass = 0; pass < passes; ++pass) {
+    registers.hasChanged = false;
+    registers.visit(program.body, false);
+    if (registers.hasUnknownLoop)
+      return true;
+    if (!registers.hasChanged)
+      return false;
+  }
+  return true;
 }
 
 } // namespace vx

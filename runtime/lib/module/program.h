@@ -121,11 +121,17 @@ struct Program {
   std::vector<uint32_t> uses;    // variables that it names, ascending
   std::vector<uint32_t> derived; // derived values of its target that it names, ascending
   uint32_t segmentCount = 0;
-  bool hasLoops = false; // has a While
+  bool hasLoops = false;        // has a While
+  bool hasUnknownLoops = false; // found by the function of this name
   bool hasArenaSize = false;
   Expression arenaSize;
   Expression arenaLowerBound;
 };
+
+// Whether the number of turns of a While may depend on the elements of tensors and the lengths of lists. That of any
+// other While follows from the sizes of the inputs. For a program that needs many passes to find out the answer is
+// true.
+bool hasUnknownLoops(const Program &program);
 
 } // namespace vx
 

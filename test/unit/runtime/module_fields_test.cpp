@@ -472,11 +472,22 @@ TEST(ModuleFields, usersReadAssetsAndConstantsInPlace) {
   vx_module_release(module);
 }
 
-// In a block of an If, too, and of that function alone.
-TEST(ModuleFields, loopsAreShown) {
-  std::unique_ptr<ModuleBuilder> builder = soundFields();
-  const auto shown = [&](std::string_view file) {
-    const std::string path = builder->write(std::string(file));
+// Loops whose number of turns the elements of a tensor or a list decide, and of that function alone.
+TEST(ModuleFields, loopsOfUnknownLengthsAreShown) {
+  enum : uint32_t { a, b, zero };
+  using Code = std::function<std::vector<InstructionPtr>(const std::function<uint32_t(uint32_t)> &)>;
+  const auto shown = [](const Code &code) {
+    std::unique_ptr<ModuleBuilder> builder = soundFields();
+    format::ProgramT &program = *builder->module.programs[0];
+    const uint32_t first = program.i64_registers, list = program.object_registers++;
+    program.i64_registers += 3;
+    std::vector<InstructionPtr> &body = program.body->instructions;
+    for (uint32_t one : {a, b, zero})
+      body.push_back(instruction(Op::ConstI64, {first + one}, 0));
+    body.push_back(instruction(Op::ListEmpty, {list}, VX_F32));
+    for (InstructionPtr &one : code([&](uint32_t number) { return number == UINT32_MAX ? list : first + number; }))
+      body.push_back(std::move(one));
+    const std::string path = builder->write("loops.vxm");
     vx_module *module = nullptr;
     vx_status status = vx_module_load(path.c_str(), &module);
     EXPECT_FALSE(status) << vx_status_message(status);
@@ -485,14 +496,39 @@ TEST(ModuleFields, loopsAreShown) {
     vx_module_release(module);
     return found;
   };
-  EXPECT_EQ(shown("no_loops.vxm"), 0);
-  format::ProgramT &program = *builder->module.programs[0];
-  const uint32_t zero = program.i64_registers++;
-  program.body->instructions.push_back(instruction(Op::ConstI64, {zero}, 0));
-  program.body->instructions.push_back(ifElse(zero, block(), block()));
-  EXPECT_EQ(shown("branches.vxm"), 0);
-  program.body->instructions.push_back(ifElse(zero, block(whileLoop(zero, block())), block()));
-  EXPECT_EQ(shown("loops.vxm"), 1);
+  const auto list = [](auto... one) {
+    std::vector<InstructionPtr> result;
+    (result.push_back(std::move(one)), ...);
+    return result;
+  };
+  const auto read = [](auto at, uint32_t target) {
+    return instruction(Op::ReadI64, {at(target), 0, at(zero)}, VX_I32);
+  };
+  EXPECT_EQ(shown([&](auto) { return list(); }), 0);
+  EXPECT_EQ(shown([&](auto at) { return list(ifElse(at(a), block(), block(whileLoop(at(a), block())))); }), 0);
+  EXPECT_EQ(shown([&](auto at) { return list(read(at, b), whileLoop(at(a), block())); }), 0);
+  EXPECT_EQ(shown([&](auto at) { return list(read(at, b), ifElse(at(b), block(), block())); }), 0);
+  EXPECT_EQ(shown([&](auto at) { return list(read(at, a), whileLoop(at(a), block())); }), 1);
+  EXPECT_EQ(shown([&](auto at) {
+              return list(instruction(Op::ListSize, {at(a), at(UINT32_MAX)}), whileLoop(at(a), block()));
+            }),
+            1);
+  // By arithmetic, by a turn before, as what a branch assigns, and in a branch.
+  EXPECT_EQ(shown([&](auto at) {
+              return list(read(at, b), instruction(Op::Add, {at(a), at(zero), at(b)}), whileLoop(at(a), block()));
+            }),
+            1);
+  EXPECT_EQ(shown([&](auto at) {
+              return list(whileLoop(at(a), block(instruction(Op::MoveI64, {at(a), at(b)}), read(at, b))));
+            }),
+            1);
+  EXPECT_EQ(shown([&](auto at) {
+              return list(read(at, b), ifElse(at(b), block(instruction(Op::ConstI64, {at(a)}, 0)), block()),
+                          whileLoop(at(a), block()));
+            }),
+            1);
+  EXPECT_EQ(shown([&](auto at) { return list(read(at, b), ifElse(at(b), block(), block(whileLoop(at(a), block())))); }),
+            1);
 }
 
 TEST(ModuleFields, batchIsShown) {

@@ -300,9 +300,9 @@ typedef struct vx_batch_info {
  * module. Immutable. */
 VX_API const vx_batch_info *vx_module_batch(const vx_module *module, size_t function);
 
-/* 1 where a run of function number `function` of vx_module_functions goes around a loop, whose number of turns is found
- * in the run: runs with inputs of the same sizes may take different times. 0 otherwise, and where there is no such
- * function. Thread-safe. */
+/* 1 where a run of function number `function` of vx_module_functions goes around a loop whose number of turns may
+ * depend on what tensors hold: runs with inputs of the same sizes may take different times. 0 otherwise, and where
+ * there is no such function. Thread-safe. */
 VX_API int vx_module_has_loops(const vx_module *module, size_t function);
 
 /* The variables of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable.
