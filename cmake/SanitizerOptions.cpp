@@ -15,5 +15,9 @@ VX_DEFAULT __ubsan_default_options() { return "print_stacktrace=1"; }
 VX_DEFAULT __tsan_default_options() { return "second_deadlock_stack=1"; }
 
 // The validation layers follow queues on a thread of their own, and are not instrumented: what they do among themselves
-// is theirs.
-VX_DEFAULT __tsan_default_suppressions() { return "race:libVkLayer_khronos_validation.so\n"; }
+// is theirs. Neither is the C++ library, in which an exception counts its references: a thread reads an exception and
+// lets it go, and another one frees it later.
+VX_DEFAULT __tsan_default_suppressions() {
+  return "race:libVkLayer_khronos_validation.so\n"
+         "race:std::__exception_ptr::exception_ptr::_M_release\n";
+}
