@@ -37,7 +37,7 @@ def pair_rows(tensor, heads, turned=None):
     return tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
 
 
-def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None):
+def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None, begin=None):
     """`tokens` are the texts of a byte-level vocabulary; others than these make no file that has a tokenizer."""
     architecture = {"mistral": "llama", "gemma3_text": "gemma3"}.get(settings["model_type"], settings["model_type"])
     writer = gguf.GGUFWriter(None, architecture, split_max_tensors=split)
@@ -72,6 +72,9 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
         writer.add_token_merges(["a a"])
         if template:
             writer.add_chat_template(template)
+        if begin is not None:  # a token at the beginning of each text
+            writer.add_bos_token_id(begin)
+            writer.add_add_bos_token(True)
         if ends:
             writer.add_eos_token_id(ends[0])
         for end, token in dict(ends_by).items():

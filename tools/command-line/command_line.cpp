@@ -95,6 +95,11 @@ int runTool(const char *name, int argc, char **argv, int (*body)(const char *nam
   return static_cast<int>(code);
 }
 
+void showProgress(std::string_view text) {
+  if (::isatty(STDERR_FILENO) == 1)
+    printMessage("\r\033[K{}", vx::printableLine(text));
+}
+
 std::string versionText(std::string_view llvm) {
   return fmt::format("vx {}\nLLVM: {}\nmodule abi {}.{}\n", VX_VERSION_STRING, llvm, VX_MODULE_ABI_MAJOR,
                      VX_MODULE_ABI_MINOR);

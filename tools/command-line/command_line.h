@@ -62,6 +62,9 @@ void printMessage(fmt::format_string<Args...> format, Args &&...args) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+// Replaces the line of standard error by this one where that is a terminal; elsewhere it does nothing.
+void showProgress(std::string_view text);
+
 // "vx 0.2.0", LLVM and the ABI numbers, one line each.
 std::string versionText(std::string_view llvm = "none");
 

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <thread>
-#include <unistd.h>
 
 namespace vx::tools {
 
@@ -27,11 +26,6 @@ std::vector<uint32_t> threadCounts(const std::string &text) {
   if (counts.empty())
     throw usageError("--threads: expected a number, got '{}'", text);
   return counts;
-}
-
-void showProgress(const std::string &text) {
-  if (::isatty(STDERR_FILENO))
-    printMessage("\r\033[K{}", vx::printableLine(text));
 }
 
 // Of the devices that were taken, each once for a number of threads.

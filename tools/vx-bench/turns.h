@@ -43,9 +43,6 @@ struct TurnOptions {
 // Of --threads: numbers between commas, each once. Throws a usage error.
 std::vector<uint32_t> threadCounts(const std::string &text);
 
-// One line on a terminal, none in a pipe.
-void showProgress(const std::string &text);
-
 // Warms all up, and lets them take turns, each with the probe of the device that it has taken. `title` is for the
 // progress.
 void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, const TurnOptions &options,

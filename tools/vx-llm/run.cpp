@@ -7,6 +7,8 @@
 
 #include "vx/base/json_text.h"
 
+#include <algorithm>
+
 namespace vx::tools {
 
 using Json = nlohmann::ordered_json;
@@ -30,7 +32,7 @@ static Json describeAnswer(const llm::Generator &generator, const llm::Answer &a
           {"completion_tokens_per_second", perSecond(steps, answer.answerSeconds)}};
 }
 
-llm::Generator loadGenerator(const char *tool, const RunOptions &options) {
+llm::Generator loadGenerator(const char *tool, const RunOptions &options, uint64_t most) {
   ModuleFile file{options.path, nullptr};
   if (!options.path.ends_with(".vxm"))
     file = compileModelFile(tool, options.path, targetsOf({options.device}, !options.noFallback));
@@ -38,7 +40,11 @@ llm::Generator loadGenerator(const char *tool, const RunOptions &options) {
   instance.device = options.device;
   instance.noFallback = options.noFallback;
   instance.threads = options.threads;
-  return {loadModule(file.path), instance, options.context};
+  const vx::Module module = loadModule(file.path);
+  uint64_t context = options.context;
+  if (!context && most)
+    context = std::min<uint64_t>(most, llm::Generator::infoOf(module).context);
+  return {module, instance, context};
 }
 
 void withModelErrors(const RunOptions &options, const std::function<void()> &body) {

@@ -1,12 +1,14 @@
-// vx-llm: what a language model's file holds, answers to prompts, and conversations.
+// vx-llm: what a language model's file holds, answers to prompts, conversations, and how well a text is predicted.
 #include "chat.h"
 #include "command_line.h"
+#include "perplexity_command.h"
 #include "run.h"
 #include "show.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <map>
 
 using namespace vx::tools;
 
@@ -15,26 +17,60 @@ show FILE.gguf prints the architecture, the types of the tensors, the tokenizer,
 and 32,768 tokens, and a conversation as the file's template writes it. The first file of a split model stands for all.
 run FILE prints an answer to a prompt. FILE is a module that vx-compile has made, or a GGUF file or a folder, which is compiled first.
 chat FILE reads messages from standard input, a line each, and answers them. /help lists its commands.
+perplexity FILE prints how well the model predicts a text: as llama.cpp does, in windows of --context tokens, of which the second half
+is scored. A window is computed in one call, with 4 bytes of memory for each of its tokens and each word of the vocabulary.
 
 Examples:
-  Show:      vx-llm show SmolLM2-135M-Instruct.Q4_1.gguf
-             vx-llm show model-00001-of-00003.gguf --json
-  Run:       vx-llm run smol.vxm --prompt "Gravity is" --max-tokens 32 --temperature 0
-             vx-llm run smollm2.f16.gguf --prompt "Gravity is" --context 8192 --json
-  Chat:      vx-llm chat SmolLM2-135M-Instruct.Q4_1.gguf
-             vx-llm chat smol.vxm --system "You answer in one sentence." --max-tokens 200
-  Sampling:  vx-llm run smol.vxm --prompt "Once" --temperature 0.8 --top-p 0.95 --top-k 40 --min-p 0.05 --seed 7
-             vx-llm run smol.vxm --prompt "1, 2," --stop ", 7" --max-tokens 50
-  Device:    vx-llm run smol.vxm --prompt "Gravity is" --device=vulkan:0 --no-fallback
+  Show:        vx-llm show SmolLM2-135M-Instruct.Q4_1.gguf
+               vx-llm show model-00001-of-00003.gguf --json
+  Run:         vx-llm run smol.vxm --prompt "Gravity is" --max-tokens 32 --temperature 0
+               vx-llm run smollm2.f16.gguf --prompt "Gravity is" --context 8192 --json
+  Chat:        vx-llm chat SmolLM2-135M-Instruct.Q4_1.gguf
+               vx-llm chat smol.vxm --system "You answer in one sentence." --max-tokens 200
+  Perplexity:  vx-llm perplexity smol.vxm --file wiki.test.raw
+               vx-llm perplexity smol.vxm --file wiki.test.raw --context 2048 --json
+  Sampling:    vx-llm run smol.vxm --prompt "Once" --temperature 0.8 --top-p 0.95 --top-k 40 --min-p 0.05 --seed 7
+               vx-llm run smol.vxm --prompt "1, 2," --stop ", 7" --max-tokens 50
+  Device:      vx-llm run smol.vxm --prompt "Gravity is" --device=vulkan:0 --no-fallback
 )";
+
+static const std::vector<std::string> Verbs = {"show", "run", "chat", "perplexity"};
+
+// The commands that a flag goes with.
+static const std::map<std::string_view, std::vector<std::string>> VerbsOf = {
+    {"--json", {"show", "run", "perplexity"}},
+    {"--prompt", {"run"}},
+    {"--system", {"chat"}},
+    {"--max-tokens", {"run", "chat"}},
+    {"--stop", {"run", "chat"}},
+    {"--context", {"run", "chat", "perplexity"}},
+    {"--file", {"perplexity"}},
+    {"--temperature", {"run", "chat"}},
+    {"--top-k", {"run", "chat"}},
+    {"--top-p", {"run", "chat"}},
+    {"--min-p", {"run", "chat"}},
+    {"--seed", {"run", "chat"}},
+    {"--device", {"run", "chat", "perplexity"}},
+    {"--no-fallback", {"run", "chat", "perplexity"}},
+    {"--threads", {"run", "chat", "perplexity"}},
+};
+
+static void checkFlags(const CLI::App &app, std::string_view command) {
+  for (const CLI::Option *option : app.get_options()) {
+    const auto found = VerbsOf.find(option->get_name());
+    if (option->count() == 0 || found == VerbsOf.end() || std::ranges::count(found->second, command))
+      continue;
+    throw usageError("{} goes with {}", option->get_name(), joinWords(found->second, "and"));
+  }
+}
 
 static int run(const char *name, int argc, char **argv) {
   std::string command;
   RunOptions options;
   vx::text::SamplingOptions &sampling = options.generate.sampling;
   CLI::App app("Shows what a language model's GGUF file holds, and runs language models.");
-  app.add_option("command", command, "show, run or chat");
-  app.add_option("file", options.path, "show: a GGUF file; run and chat: a module (.vxm), a GGUF file or a folder");
+  app.add_option("command", command, joinWords(Verbs, "or"));
+  app.add_option("file", options.path, "show: a GGUF file; the others: a module (.vxm), a GGUF file or a folder");
   app.add_flag("--json", options.json, "One JSON document; of run also times and tokens")->group("Output");
 
   app.add_option("--prompt", options.prompt, "The text to go on with")->group("Run");
@@ -46,10 +82,13 @@ static int run(const char *name, int argc, char **argv) {
   app.add_option("--stop", options.generate.stop, "A text that ends the answer; any number of times")
       ->allow_extra_args(false)
       ->group("Run");
-  app.add_option("--context", options.context,
-                 "Room for tokens of prompt and answer; 4096 or the model's own by default, whichever is less")
+  app.add_option(
+         "--context", options.context,
+         "Room for tokens of prompt and answer, 4096 by default; perplexity: tokens of a window, 512 by default; "
+         "no more than the model's own")
       ->check(wholeNumber(1, 1 << 24))
       ->group("Run");
+  app.add_option("--file", options.file, "The text to predict, UTF-8")->group("Perplexity");
 
   app.add_option("--temperature", sampling.temperature, "0: the most likely token; 1 by default")->group("Sampling");
   app.add_option("--top-k", sampling.top_k, "Only so many of the most likely tokens; 0: all")
@@ -69,32 +108,23 @@ static int run(const char *name, int argc, char **argv) {
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return 0;
   if (command.empty())
-    throw usageError("expected show, run or chat; see --help");
-  const std::vector<std::string> planned = {"bench", "perplexity"};
-  if (std::find(planned.begin(), planned.end(), command) != planned.end())
-    throw usageError("'{}' is not supported in this version, expected show, run or chat", command);
-  if (command != "show" && command != "run" && command != "chat")
-    throw usageError("expected show, run or chat, got '{}'", command);
+    throw usageError("expected {}; see --help", joinWords(Verbs, "or"));
+  if (command == "bench")
+    throw usageError("'{}' is not supported in this version, expected {}", command, joinWords(Verbs, "or"));
+  if (!std::ranges::count(Verbs, command))
+    throw usageError("expected {}, got '{}'", joinWords(Verbs, "or"), command);
+  checkFlags(app, command);
   if (options.path.empty())
     throw usageError("{}: expected {}", command,
                      command == "show" ? "a GGUF file" : "a module (.vxm), a GGUF file or a folder");
-  if (command == "run") {
-    if (options.system)
-      throw usageError("--system goes with chat");
+  if (command == "show")
+    show(options.path, options.json);
+  else if (command == "run")
     runModel(name, options);
-    return 0;
-  }
-  if (command == "chat") {
-    if (options.prompt || options.json)
-      throw usageError("{} goes with run", options.prompt ? "--prompt" : "--json");
+  else if (command == "chat")
     chat(name, options);
-    return 0;
-  }
-  for (const CLI::Option *option : app.get_options())
-    if (option->count() > 0 && !option->get_name().empty() && option->get_name().front() == '-' &&
-        option->get_name() != "--json")
-      throw usageError("{} goes with {}", option->get_name(), option->get_name() == "--system" ? "chat" : "run");
-  show(options.path, options.json);
+  else
+    printPerplexity(name, options);
   return 0;
 }
 

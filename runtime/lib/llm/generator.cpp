@@ -1,6 +1,7 @@
 #include "generator.h"
 
-#include "vx/base/formatted_error.h"
+#include "errors.h"
+
 #include "vx/base/gguf.h"
 #include "vx/base/utf8.h"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace vx::llm {
 
@@ -19,9 +21,6 @@ constexpr std::string_view SettingsAsset = "language_model.json";
 constexpr size_t DefaultContext = 4096;
 // Tokens of a prompt in one call: a prompt can be cancelled between two calls.
 constexpr size_t PromptChunk = 512;
-
-constexpr FormattedError<Error, Error::Kind::data> dataError;
-constexpr FormattedError<Error, Error::Kind::argument> argumentError;
 
 const vx_asset_info *findAsset(const Module &module, std::string_view name) {
   for (const vx_asset_info &asset : module.assets())
@@ -36,6 +35,17 @@ const Json &member(const Json &settings, const char *key) {
   if (!settings.is_object() || !settings.contains(key))
     throw dataError("asset '{}': expected a key '{}', got none", SettingsAsset, key);
   return settings[key];
+}
+
+Json readSettings(const Module &module) {
+  const vx_asset_info *asset = findAsset(module, SettingsAsset);
+  if (!asset)
+    throw dataError("the module has no asset '{}', expected one that vx-compile made of a language model",
+                    SettingsAsset);
+  Json settings = Json::parse(bytesOf(*asset), nullptr, /*allow_exceptions=*/false);
+  if (settings.is_discarded())
+    throw dataError("asset '{}': no JSON", SettingsAsset);
+  return settings;
 }
 
 size_t readCount(const Json &settings, const char *key) {
@@ -111,6 +121,18 @@ const vx_function_info &findFunction(const Module &module, std::string_view name
   throw dataError("the module has no function '{}', expected one that vx-compile made of a language model", name);
 }
 
+// The function that gives a row of logits for each token.
+const vx_function_info &findPrefill(const Module &module) {
+  for (const vx_function_info &function : module.functions())
+    if (std::string_view(function.name) == "prefill") {
+      if (function.input_count != 1 || function.output_count != 1 || function.inputs[0].element_type != VX_I64 ||
+          function.inputs[0].rank != 2 || function.outputs[0].element_type != VX_F32 || function.outputs[0].rank != 3)
+        throw dataError("function 'prefill': expected ids i64[1,N] -> f32[1,N,M]");
+      return function;
+    }
+  throw dataError("the module has no function 'prefill', which gives the logits of all tokens");
+}
+
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -119,16 +141,16 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 bool Generator::isLanguageModel(const Module &module) { return findAsset(module, SettingsAsset) != nullptr; }
 
+ModelInfo Generator::infoOf(const Module &module) {
+  const Json settings = readSettings(module);
+  ModelInfo info = readInfo(settings);
+  readTemplate(module, settings, info);
+  return info;
+}
+
 Generator::Generator(const Module &module, InstanceOptions options, size_t context) : module(module) {
-  const vx_asset_info *asset = findAsset(module, SettingsAsset);
-  if (!asset)
-    throw dataError("the module has no asset '{}', expected one that vx-compile made of a language model",
-                    SettingsAsset);
-  const Json settings = Json::parse(bytesOf(*asset), nullptr, /*allow_exceptions=*/false);
-  if (settings.is_discarded())
-    throw dataError("asset '{}': no JSON", SettingsAsset);
-  model = readInfo(settings);
-  readTemplate(module, settings, model);
+  const Json settings = readSettings(module);
+  model = infoOf(module);
   words = loadTokenizer(module, settings);
   if (words->vocabulary_size() > model.vocabulary)
     throw dataError("the tokenizer has {} tokens, but the model's embedding has {} rows", words->vocabulary_size(),
@@ -156,6 +178,42 @@ std::vector<float> Generator::run(Call &call, std::span<const int32_t> tokens) {
     throw dataError("the model gives {} logits, its settings say {}", logits.size(), model.vocabulary);
   cached.insert(cached.end(), tokens.begin(), tokens.end());
   return {logits.begin(), logits.end()};
+}
+
+// ln(e^logits[token] / the sum of e^logits)
+static double logProbability(std::span<const float> logits, int32_t token) {
+  const float largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float logit : logits)
+    sum += std::exp(logit - largest);
+  return static_cast<double>(logits[static_cast<size_t>(token)]) - largest - std::log(sum);
+}
+
+std::vector<double> Generator::score(std::span<const int32_t> tokens, size_t first) {
+  if (first == 0 || first > tokens.size())
+    throw argumentError("score: expected a first token from 1 to {}, got {}", tokens.size(), first);
+  if (tokens.size() > room)
+    throw argumentError("score: expected at most {} tokens, the context, got {}", room, tokens.size());
+  for (const int32_t token : tokens)
+    if (token < 0 || static_cast<size_t>(token) >= model.vocabulary)
+      throw argumentError("score: expected tokens from 0 to {}, got {}", model.vocabulary - 1, token);
+  std::vector<double> scores;
+  if (first == tokens.size())
+    return scores;
+  if (!prefill)
+    prefill.emplace(*placed, findPrefill(module));
+  // Nothing follows the last token, so it is not computed.
+  const std::vector<int64_t> ids(tokens.begin(), tokens.end() - 1);
+  const int64_t dims[] = {1, static_cast<int64_t>(ids.size())};
+  const std::vector<Value> results =
+      prefill->run({Value::tensor<int64_t>(std::span<const int64_t>(dims), std::span(ids))});
+  const std::span<const float> logits = results[0].data<float>();
+  if (logits.size() != ids.size() * model.vocabulary)
+    throw dataError("the model gives {} logits for {} tokens, its settings say {} for each", logits.size(), ids.size(),
+                    model.vocabulary);
+  for (size_t i = first; i < tokens.size(); ++i)
+    scores.push_back(logProbability(logits.subspan((i - 1) * model.vocabulary, model.vocabulary), tokens[i]));
+  return scores;
 }
 
 std::vector<int32_t> Generator::encode(std::string_view prompt) const {

@@ -114,6 +114,8 @@ public:
 
   // Whether a module claims to be a language model; the constructor finds out whether it is.
   static bool isLanguageModel(const Module &module);
+  // Of a module that need not be on a device. Throws Error::data.
+  static ModelInfo infoOf(const Module &module);
 
   const ModelInfo &info() const { return model; }
   size_t context() const { return room; }
@@ -130,6 +132,11 @@ public:
   Generation start(std::span<const int32_t> prompt, const GenerateOptions &options);
   // The tokens of a prompt. Throws as `generate`.
   std::vector<int32_t> encode(std::string_view prompt) const;
+  // The natural logarithm of the probability of each token from number `first` on, given all tokens before it. The
+  // cache does not change. The logits of all tokens are in memory at one time, 4 bytes for each word of the vocabulary
+  // and token. Throws Error::argument for a `first` that is not from 1 to the number of tokens, for more tokens than
+  // the context, and for a number that is no token.
+  std::vector<double> score(std::span<const int32_t> tokens, size_t first);
 
 private:
   friend class Generation;
@@ -142,6 +149,7 @@ private:
   std::optional<text::Tokenizer> words;
   std::optional<Instance> placed;
   std::optional<Call> extend, decode;
+  std::optional<Call> prefill; // made when it is used first
   std::vector<int32_t> cached; // the tokens whose keys and values the cache has
   uint64_t answers = 0;        // that were started
 };
