@@ -13,7 +13,7 @@ sys.path[:0] = [os.path.join(TEST, folder) for folder in ("llm", "serve", "commo
 import run_decoders as decoders  # noqa: E402
 from llama_gguf import TYPES, rounded, write_llama  # noqa: E402
 from llama_oracle import logits  # noqa: E402
-from random_models import GPT2_GOLDENS, LLAMA_GOLDENS, gpt2_weights, llama_settings, llama_tokens, llama_weights  # noqa: E402
+from random_models import DECODER_GOLDENS, decoder_weights, llama_settings, llama_tokens, llama_weights  # noqa: E402
 
 SHARE = decoders.LIMIT
 # Calls over one cache: a prompt in chunks, then tokens one by one. The last ones write places again.
@@ -22,8 +22,8 @@ PLAN = ((0, 7), (7, 1), (8, 16), (24, 8), (32, 1), (0, 31), (31, 1), (32, 1))
 
 def models(folder):
     """Name, the file or folder to compile, settings and weights of each."""
-    for name, (settings, seed) in {**LLAMA_GOLDENS, **GPT2_GOLDENS}.items():
-        tensors = (gpt2_weights if settings["model_type"] == "gpt2" else llama_weights)(settings, seed)
+    for name, (settings, seed) in DECODER_GOLDENS.items():
+        tensors = decoder_weights(settings, seed)
         path = os.path.join(folder, name)
         os.makedirs(path)
         decoders.write_model(path, settings, tensors)
@@ -40,7 +40,7 @@ def models(folder):
 def pack_decoders(bin, root, targets, patterns):
     """`patterns` of names, between commas; one that no model has is an error."""
     wanted, count = patterns.split(","), 0
-    names = [*LLAMA_GOLDENS, *GPT2_GOLDENS, *(kind.lower() for kind in TYPES)]
+    names = [*DECODER_GOLDENS, *(kind.lower() for kind in TYPES)]
     for pattern in wanted:
         if not fnmatch.filter(names, pattern):
             raise SystemExit(f"pack_checks.py: error: --decoders: '{pattern}' fits none of {', '.join(names)}")

@@ -20,12 +20,16 @@ TYPES = {kind: gguf.GGMLQuantizationType[kind] for kind in ("F32", "F16", "BF16"
 GEMMA3_PARTS = {**PARTS, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 
 
+PHI_PARTS = {**PARTS, "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down", "self_attn.qkv_proj": "attn_qkv"}
+
+
 def rename(name, parts=PARTS):
     if name.startswith("model.layers."):
         _, _, layer, part, *rest = name.split(".")
         part, kind = ".".join([part, *rest[:-1]]), rest[-1]
         return f"blk.{layer}.{parts[part]}.{kind}"
-    return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}[name]
+    part, kind = name.rsplit(".", 1)
+    return {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "model.final_layernorm": "output_norm", "lm_head": "output"}[part] + "." + kind
 
 
 def pair_rows(tensor, heads, turned=None):
@@ -37,18 +41,30 @@ def pair_rows(tensor, heads, turned=None):
     return tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
 
 
+def joined(tensors):
+    """Query, key and value of each layer in one product, as the first files of Phi 2 have it."""
+    result = {}
+    for name, tensor in tensors.items():
+        if ".q_proj." in name:
+            result[name.replace("q_proj", "qkv_proj")] = np.concatenate([tensors[name.replace("q_proj", f"{part}_proj")] for part in "qkv"])
+        elif ".k_proj." not in name and ".v_proj." not in name:
+            result[name] = tensor
+    return result
+
+
 def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None, begin=None):
     """`tokens` are the texts of a byte-level vocabulary; others than these make no file that has a tokenizer."""
-    architecture = {"mistral": "llama", "gemma3_text": "gemma3"}.get(settings["model_type"], settings["model_type"])
+    architecture = {"mistral": "llama", "gemma3_text": "gemma3", "phi": "phi2"}.get(settings["model_type"], settings["model_type"])
     writer = gguf.GGUFWriter(None, architecture, split_max_tensors=split)
     facts = {"context_length": settings["max_position_embeddings"], "embedding_length": settings["hidden_size"], "block_count": settings["num_hidden_layers"],
-             "feed_forward_length": settings["intermediate_size"], "attention.head_count": settings["num_attention_heads"], "attention.head_count_kv": settings["num_key_value_heads"]}
+             "feed_forward_length": settings["intermediate_size"], "attention.head_count": settings["num_attention_heads"], "attention.head_count_kv": settings.get("num_key_value_heads") or settings["num_attention_heads"]}
     is_gemma = architecture == "gemma3"
     if is_gemma:
         facts["attention.sliding_window"] = settings["sliding_window"]
     if "head_dim" in settings:
         facts.update({"attention.key_length": settings["head_dim"], "attention.value_length": settings["head_dim"]})
-    facts["rope.dimension_count"] = llama_depth(settings)
+    is_phi = architecture == "phi2"
+    facts["rope.dimension_count"] = int(llama_depth(settings) * settings.get("partial_rotary_factor", 0.5)) if is_phi else llama_depth(settings)
     facts["vocab_size"] = settings["vocab_size"]
     for key, value in {**facts, **dict(keys)}.items():
         if value is not None and isinstance(value, int):
@@ -57,9 +73,11 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
             writer.add_float32(f"{architecture}.{key}", value)
         elif isinstance(value, str):
             writer.add_string(f"{architecture}.{key}", value)
-    if "attention.layer_norm_rms_epsilon" not in dict(keys):
-        writer.add_float32(f"{architecture}.attention.layer_norm_rms_epsilon", settings["rms_norm_eps"])
-    writer.add_float32(f"{architecture}.rope.freq_base", float(settings["rope_theta"]))
+    epsilon = "attention.layer_norm_epsilon" if is_phi else "attention.layer_norm_rms_epsilon"
+    if epsilon not in dict(keys):
+        writer.add_float32(f"{architecture}.{epsilon}", settings["layer_norm_eps" if is_phi else "rms_norm_eps"])
+    if not is_phi or settings["rope_theta"] != 10000:  # which the converter does not write
+        writer.add_float32(f"{architecture}.rope.freq_base", float(settings["rope_theta"]))
     rope = settings.get("rope_scaling") or {}
     if rope.get("rope_type") == "linear":
         writer.add_string(f"{architecture}.rope.scaling.type", "linear")
@@ -88,7 +106,7 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
             tensor = tensor + np.float32(1)
         # Vectors stay f32, as llama.cpp's converter has it.
         stored = TYPES[kind if tensor.ndim > 1 else "F32"]
-        writer.add_tensor(rename(name, GEMMA3_PARTS if is_gemma else PARTS), quantized(tensor, stored), raw_dtype=stored)
+        writer.add_tensor(rename(name, GEMMA3_PARTS if is_gemma else PHI_PARTS if is_phi else PARTS), quantized(tensor, stored), raw_dtype=stored)
     if rope.get("rope_type") == "llama3":
         from llama_oracle import frequencies
         plain = frequencies({**settings, "rope_scaling": None})

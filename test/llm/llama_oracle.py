@@ -1,4 +1,4 @@
-"""Llama, Mistral, Qwen2, Qwen3, Gemma 3 and GPT-2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
+"""Llama, Mistral, Qwen2, Qwen3, Gemma 3, GPT-2 and Phi 2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
 import math
 
 import numpy as np
@@ -6,7 +6,7 @@ from random_models import llama_depth
 
 
 def frequencies(settings):
-    depth = int(llama_depth(settings) * settings.get("partial_rotary_factor", 1))
+    depth = int(llama_depth(settings) * settings.get("partial_rotary_factor", 0.5 if settings["model_type"] == "phi" else 1))
     inverse = settings["rope_theta"] ** (-np.arange(0, depth, 2) / depth)
     rope = settings.get("rope_scaling") or {}
     if rope.get("rope_type") == "linear":
@@ -26,10 +26,12 @@ def turn(x, angles):
     return np.concatenate([first * cos - second * sin, second * cos + first * sin, rest], axis=-1)
 
 
+GELU = {"gelu_new": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "gelu": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))}
+
+
 def gpt2_logits(settings, tensors, ids):
     width, heads, length = settings["n_embd"], settings["n_head"], len(ids)
-    erf = np.vectorize(math.erf)
-    activate = {"gelu_new": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "gelu": lambda x: x / 2 * (1 + erf(x / math.sqrt(2)))}[settings["activation_function"]]
+    activate = GELU[settings["activation_function"]]
 
     def weight(name):
         return tensors["transformer." + name].astype(np.float64)
@@ -45,18 +47,45 @@ def gpt2_logits(settings, tensors, ids):
     for layer in range(settings["n_layer"]):
         name = f"h.{layer}."
         q, k, v = (part.reshape(length, heads, -1) for part in np.split(linear(norm(x, name + "ln_1"), name + "attn.c_attn"), 3, axis=-1))
-        scores = np.where(np.tri(length, dtype=bool), np.einsum("shd,thd->hst", q, k) / math.sqrt(width // heads), -np.inf)
-        scores = np.exp(scores - scores.max(-1, keepdims=True))
-        x = x + linear(np.einsum("hst,thd->shd", scores / scores.sum(-1, keepdims=True), v).reshape(length, width), name + "attn.c_proj")
+        x = x + linear(attend(q, k, v, np.tri(length, dtype=bool), (width // heads) ** -0.5), name + "attn.c_proj")
         x = x + linear(activate(linear(norm(x, name + "ln_2"), name + "mlp.c_fc")), name + "mlp.c_proj")
     return norm(x, "ln_f") @ weight("wte.weight").T
 
 
+def attend(q, k, v, seen, scale):
+    """[length, heads, depth]; the heads of keys and values divide those of the query."""
+    k, v = (np.repeat(part, q.shape[1] // part.shape[1], axis=1) for part in (k, v))
+    scores = np.where(seen, np.einsum("shd,thd->hst", q, k) * scale, -np.inf)
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.einsum("hst,thd->shd", scores / scores.sum(-1, keepdims=True), v).reshape(len(q), -1)
+
+
+def phi_logits(settings, tensors, ids):
+    length, depth = len(ids), llama_depth(settings)
+    angles = np.arange(length)[:, None] * frequencies(settings)[None]
+
+    def linear(x, name):
+        return x @ tensors[name + ".weight"].astype(np.float64).T + tensors[name + ".bias"]
+
+    def norm(x, name):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + settings["layer_norm_eps"]) * tensors[name + ".weight"] + tensors[name + ".bias"]
+
+    x = tensors["model.embed_tokens.weight"].astype(np.float64)[np.asarray(ids)]
+    for layer in range(settings["num_hidden_layers"]):
+        name = f"model.layers.{layer}."
+        h = norm(x, name + "input_layernorm")
+        q, k, v = (linear(h, f"{name}self_attn.{part}_proj").reshape(length, -1, depth) for part in "qkv")
+        attended = attend(turn(q, angles), turn(k, angles), v, np.tri(length, dtype=bool), depth**-0.5)
+        x = x + linear(attended, name + "self_attn.dense") + linear(GELU[settings["hidden_act"]](linear(h, name + "mlp.fc1")), name + "mlp.fc2")
+    head = tensors["model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight"]
+    return norm(x, "model.final_layernorm") @ head.astype(np.float64).T + tensors["lm_head.bias"]
+
+
 def logits(settings, tensors, ids):
-    if settings["model_type"] == "gpt2":
-        return gpt2_logits(settings, tensors, ids)
-    heads, groups, depth = settings["num_attention_heads"], settings["num_key_value_heads"], llama_depth(settings)
-    length = len(ids)
+    if settings["model_type"] in ("gpt2", "phi"):
+        return {"gpt2": gpt2_logits, "phi": phi_logits}[settings["model_type"]](settings, tensors, ids)
+    depth, length = llama_depth(settings), len(ids)
     angles = np.arange(length)[:, None] * frequencies(settings)[None]
 
     def weight(name):
@@ -90,11 +119,7 @@ def logits(settings, tensors, ids):
         h = norm(x, name + "input_layernorm")
         q, k, v = (linear(h, f"{name}self_attn.{part}_proj").reshape(length, -1, depth) for part in "qkv")
         q, k = (turn(head_norm(part, f"{name}self_attn.{which}_norm"), turns) for part, which in ((q, "q"), (k, "k")))
-        k, v = (np.repeat(part, heads // groups, axis=1) for part in (k, v))
-        scores = np.einsum("shd,thd->hst", q, k) * scale
-        scores = np.where(seen, scores, -np.inf)
-        scores = np.exp(scores - scores.max(-1, keepdims=True))
-        attended = np.einsum("hst,thd->shd", scores / scores.sum(-1, keepdims=True), v).reshape(length, heads * depth)
+        attended = attend(q, k, v, seen, scale)
         added = linear(attended, name + "self_attn.o_proj")
         x = x + (norm(added, name + "post_attention_layernorm") if is_gemma else added)
         h = norm(x, name + ("pre_feedforward_layernorm" if is_gemma else "post_attention_layernorm"))

@@ -17,7 +17,7 @@ TOLERANCE = 1e-6  # of the greatest element; the file has f32
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
-from random_models import BERT_GOLDENS, GPT2_GOLDENS, LENGTHS, LLAMA_GOLDENS, bert_inputs, bert_weights, gpt2_weights, llama_tokens, llama_weights  # noqa: E402
+from random_models import BERT_GOLDENS, DECODER_GOLDENS, LENGTHS, LONG, LONG_GOLDENS, bert_inputs, bert_weights, decoder_weights, llama_tokens  # noqa: E402
 
 
 def load(kind, settings, tensors):
@@ -39,12 +39,12 @@ def compute():
             model = load("AutoModel", settings, bert_weights(settings, seed))
             inputs = {key: torch.tensor(value) for key, value in bert_inputs(settings, seed).items()}
             results[name] = model(**inputs).last_hidden_state.numpy()
-        decoders = [(*case, llama_weights) for case in LLAMA_GOLDENS.items()] + [(*case, gpt2_weights) for case in GPT2_GOLDENS.items()]
-        for name, (settings, seed), weights in decoders:
-            model = load("AutoModelForCausalLM", settings, weights(settings, seed))
-            for length in LENGTHS:
-                ids = torch.tensor(llama_tokens(settings, seed, length))[None]
-                results[f"{name}_{length}"] = model(ids).logits.numpy()[0, -3:]  # of the last tokens: they depend on all
+        for cases, lengths in ((DECODER_GOLDENS, LENGTHS), (LONG_GOLDENS, (LONG,))):
+            for name, (settings, seed) in cases.items():
+                model = load("AutoModelForCausalLM", settings, decoder_weights(settings, seed))
+                for length in lengths:
+                    ids = torch.tensor(llama_tokens(settings, seed, length))[None]
+                    results[f"{name}_{length}"] = model(ids).logits.numpy()[0, -3:]  # of the last tokens: they depend on all
     return {name: array.astype(np.float32) for name, array in results.items()}
 
 

@@ -194,3 +194,62 @@ def gpt2_weights(settings, seed, prefix="transformer."):
 
 
 GPT2_GOLDENS = {"gpt2": (gpt2_settings(), 31), "gpt2_inner": (gpt2_settings(n_inner=24, n_head=2, n_layer=1, layer_norm_epsilon=1e-2, activation_function="gelu"), 32)}
+
+
+def phi_settings(**changes):
+    settings = {"model_type": "phi", "architectures": ["PhiForCausalLM"], "vocab_size": 96, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128,
+                "hidden_act": "gelu_new", "max_position_embeddings": 64, "layer_norm_eps": 1e-5, "rope_theta": 10000.0, "rope_scaling": None, "partial_rotary_factor": 0.5, "qk_layernorm": False,
+                "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": None, "attention_dropout": 0.0, "embd_pdrop": 0.1, "resid_pdrop": 0.1, "use_cache": True}
+    settings.update(changes)
+    return {key: value for key, value in settings.items() if value != "gone"}
+
+
+def phi_weights(settings, seed):
+    random = np.random.default_rng(seed)
+    width, inner, depth = settings["hidden_size"], settings["intermediate_size"], llama_depth(settings)
+    heads, groups = settings["num_attention_heads"], settings.get("num_key_value_heads") or settings["num_attention_heads"]
+    tensors = {}
+
+    def linear(name, outputs, inputs):
+        tensors[name + ".weight"] = random.standard_normal((outputs, inputs)) * inputs**-0.5
+        tensors[name + ".bias"] = 0.3 * random.standard_normal(outputs)
+
+    def norm(name):
+        tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
+        tensors[name + ".bias"] = 0.2 * random.standard_normal(width)
+
+    tensors["model.embed_tokens.weight"] = random.standard_normal((settings["vocab_size"], width))
+    for layer in range(settings["num_hidden_layers"]):
+        name = f"model.layers.{layer}."
+        norm(name + "input_layernorm")
+        for part, count in (("q", heads), ("k", groups), ("v", groups)):
+            linear(f"{name}self_attn.{part}_proj", count * depth, width)
+        linear(name + "self_attn.dense", width, heads * depth)
+        linear(name + "mlp.fc1", inner, width)
+        linear(name + "mlp.fc2", width, inner)
+    norm("model.final_layernorm")
+    linear("lm_head", settings["vocab_size"], width)
+    if settings["tie_word_embeddings"]:
+        del tensors["lm_head.weight"]
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+PHI_GOLDENS = {
+    "phi": (phi_settings(), 51),
+    "phi_groups": (phi_settings(num_key_value_heads=2, intermediate_size=40, partial_rotary_factor=0.25, rope_theta=500.0, layer_norm_eps=1e-2), 52),
+    "phi_tied": (phi_settings(tie_word_embeddings=True, num_hidden_layers=1, partial_rotary_factor="gone", hidden_act="gelu", rope_scaling={"rope_type": "linear", "factor": 4.0}), 53),
+}
+DECODER_GOLDENS = {**LLAMA_GOLDENS, **GPT2_GOLDENS, **PHI_GOLDENS}
+
+
+def decoder_weights(settings, seed):
+    return {"gpt2": gpt2_weights, "phi": phi_weights}.get(settings["model_type"], llama_weights)(settings, seed)
+
+
+# Positions beyond the first tables of angles: a sequence of LONG tokens.
+LONG = 1000
+LONG_GOLDENS = {
+    "long_llama": (llama_settings(vocab_size=60, max_position_embeddings=1100), 21),
+    "long_gemma3": (llama_settings("gemma3_text", vocab_size=60, max_position_embeddings=1100, num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"], query_pre_attn_scalar=16), 21),
+    "long_phi": (phi_settings(vocab_size=60, max_position_embeddings=1100), 21),
+}

@@ -6,8 +6,8 @@ import gguf
 import numpy as np
 
 from embedding_models import write_json
-from llama_gguf import write_llama
-from random_models import LLAMA3, llama_settings, llama_weights
+from llama_gguf import PHI_PARTS, rename, write_llama
+from random_models import LLAMA3, llama_settings, llama_weights, phi_settings, phi_weights
 
 
 def letters(count):
@@ -39,7 +39,7 @@ def check_wrong_files(bench):
             ("heads", dict(keys={"attention.head_count_kv": 3}), "key 'llama.attention.head_count': expected a multiple of 'attention.head_count_kv', 3, got 4"),
             ("a width", dict(keys={"attention.head_count": 6}), "key 'llama.embedding_length': expected a multiple of 'attention.head_count', 6, got 32"),
             ("values of another size", dict(keys={"attention.value_length": 4}), "key 'llama.attention.value_length': expected the size of a key, 8, got 4"),
-            ("rotary positions", dict(keys={"rope.scaling.type": "yarn"}), "key 'llama.rope.scaling.type': expected none or linear, got \"yarn\""),
+            ("rotary positions", dict(keys={"rope.scaling.type": "yarn"}), "key 'llama.rope.scaling.type': expected one of none, linear, got \"yarn\""),
             ("an odd rotation", dict(keys={"rope.dimension_count": 7}), "key 'llama.rope.dimension_count': expected an even number, got 7"),
             ("a large rotation", dict(keys={"rope.dimension_count": 16}), "key 'llama.rope.dimension_count': expected a number from 1 to 8, got 16"),
             ("experts", dict(keys={"expert_count": 4}), "key 'llama.expert_count': expected 0: a mixture of experts is not supported, got 4"),
@@ -55,6 +55,7 @@ def check_wrong_files(bench):
             ("no tokenizer", dict(tokens=None), "expected a tokenizer, a key 'tokenizer.ggml.model', got none")):
         write_llama(path, settings, tensors, **{"tokens": letters(20), **changes})
         refused(bench, name, path, message)
+    check_wrong_phi(bench, path)
     write_llama(path, settings, tensors, tokens=letters(20), without=without_query, more=(wide,))
     shown, _ = bench.tool("vx-llm", "show", path)
     bench.check("show says which type does not run", "not yet: vx-compile reads no weights of type f64, got 1 tensor\n" in shown, shown)
@@ -62,7 +63,7 @@ def check_wrong_files(bench):
     whole = open(path, "rb").read()
     with open(path, "wb") as file:
         file.write(whole.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0phi77"))
-    refused(bench, "an architecture", path, "key 'general.architecture': expected one of gemma3, gpt2, llama, qwen2, qwen3, got \"phi77\"")
+    refused(bench, "an architecture", path, "key 'general.architecture': expected one of gemma3, gpt2, llama, phi2, qwen2, qwen3, got \"phi77\"")
     os.truncate(path, len(whole) - 9)
     refused(bench, "a file cut off", path, "truncated: ")
     with open(path, "wb") as file:
@@ -72,6 +73,41 @@ def check_wrong_files(bench):
     refused(bench, "no file", path, "wrong.gguf: ")
     _, said = bench.tool("vx-compile", path, "--train=*", "--loss=cross_entropy", "--optimizer=sgd", "-o", bench.path("wrong.vxm"), code=2)
     bench.check("training", "--train: expected an ONNX model, got '" in said, said)
+
+
+def check_wrong_phi(bench, path):
+    """Each key and tensor of a GGUF file of Phi 2 is needed, or has a default; and its folder."""
+    settings = phi_settings(vocab_size=20)
+    tensors = phi_weights(settings, 5)
+    for key in ("context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"):
+        write_llama(path, settings, tensors, tokens=letters(20), keys={key: None})
+        refused(bench, f"Phi 2 without {key}", path, f"expected a key 'phi2.{key}', got none")
+    for keys, message in (({"attention.layer_norm_epsilon": 0.0}, "key 'phi2.attention.layer_norm_epsilon': expected a number above 0, got 0"),
+                          ({"rope.dimension_count": 10}, "key 'phi2.rope.dimension_count': expected a number from 1 to 8, got 10"),
+                          ({"rope.dimension_count": 3}, "key 'phi2.rope.dimension_count': expected an even number, got 3"),
+                          ({"attention.head_count": "4"}, "key 'phi2.attention.head_count': expected a whole number of 0 or more, got \"4\""),
+                          ({"vocab_size": 21}, "key 'phi2.vocab_size': expected the rows of tensor 'token_embd.weight', 20, got 21"),
+                          ({"feed_forward_length": 127}, "tensor 'blk.0.ffn_up.weight': expected [127,32], got f32[128,32]"),
+                          ({"attention.layer_norm_rms_epsilon": 1e-5}, "key 'phi2.attention.layer_norm_rms_epsilon' is 0.00001, but the family phi2 does not read this key")):
+        write_llama(path, settings, tensors, tokens=letters(20), keys=keys)
+        refused(bench, f"Phi 2 with {keys}", path, message)
+    names = [name for name in tensors if "layers.1" not in name]
+    for name in names:
+        write_llama(path, settings, tensors, tokens=letters(20), without=(name,))
+        own = rename(name, PHI_PARTS)
+        shape = "0,32" if name == "model.embed_tokens.weight" else ",".join(map(str, tensors[name].shape))
+        refused(bench, f"Phi 2 without {own}", path, f"tensor '{own}': expected [{shape}], got no such tensor" if own != "token_embd.weight" else "key 'phi2.vocab_size': expected the rows of tensor 'token_embd.weight', 0, got 20")
+    folder = bench.folder_of("right-phi", settings, tensors)
+    for changes, message in ((dict(qk_layernorm=True), "'qk_layernorm': expected false, got true"),
+                             (dict(partial_rotary_factor=0.4), "expected an even number of elements of a head that turn, got 3 of 8"),
+                             (dict(layer_norm_eps=0), "'layer_norm_eps': expected a number above 0, got 0"),
+                             (dict(intermediate_size="gone"), "'intermediate_size': expected a number, got none"),
+                             (dict(hidden_act="swiglu"), "'hidden_act': expected one of gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, got \"swiglu\""),
+                             (dict(num_key_value_heads=3), "'num_attention_heads': expected a multiple of 'num_key_value_heads', 3, got 4"),
+                             (dict(num_key_value_heads=2), "tensor 'model.layers.0.self_attn.k_proj.weight': expected [16,32], got f32[32,32]"),
+                             (dict(sliding_window=3), "'sliding_window' is 3, but the family phi does not read this key")):
+        write_json(f"{folder}/config.json", phi_settings(vocab_size=20, **changes))
+        refused(bench, f"Phi 2 with {changes}", folder, message)
 
 
 def check_wrong_folders(bench):
@@ -88,8 +124,8 @@ def check_wrong_folders(bench):
 
     for name, change, message in (
             ("a key that is not read", change_settings(final_logit_softcapping=30.0), config + "'final_logit_softcapping' is 30, but the family llama does not read this key"),
-            ("rotary positions", scaling(rope_type="yarn"), config + "'rope_scaling': 'rope_type': expected default, linear or llama3, got \"yarn\""),
-            ("an old name of rotary positions", scaling(rope_type="gone", type="dynamic"), config + "'rope_scaling': 'rope_type': expected default, linear or llama3, got \"dynamic\""),
+            ("rotary positions", scaling(rope_type="yarn"), config + "'rope_scaling': 'rope_type': expected one of default, linear, llama3, got \"yarn\""),
+            ("an old name of rotary positions", scaling(rope_type="gone", type="dynamic"), config + "'rope_scaling': 'rope_type': expected one of default, linear, llama3, got \"dynamic\""),
             ("a key of rotary positions", scaling(beta_fast=32), config + "'rope_scaling': 'beta_fast' is 32, but the family llama does not read this key"),
             ("a factor", scaling(factor="gone"), config + "'rope_scaling': 'factor': expected a number above 0, got none"),
             ("a factor of 0", scaling(factor=0), config + "'rope_scaling': 'factor': expected a number above 0, got 0"),

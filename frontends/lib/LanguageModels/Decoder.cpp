@@ -42,12 +42,41 @@ void DecoderFunctions::addFunction(StringRef name, ArrayRef<ModelBuilder::Input>
     x = g.slice(x, {g.dim(0), length + -1, g.dim(0)}, {g.dim(1), g.dim(1), g.dim(s.width)}, {1, 1, 1});
   x = norm(g, x);
   Value logits = g.multiply(x, s.isTied ? embedding(g) : g.weight(s.names.head + ".weight", {s.words, s.width}));
+  if (logits && s.hasHeadBias)
+    logits = g.addToRows(logits, g.weight(s.names.head + ".bias", {s.words}));
   if (past && logits)
     logits = g.reshape(logits, {g.dim(1), g.dim(s.words)});
   model.endFunction("logits", logits);
 }
 
 Value DecoderFunctions::embedding(Part &g) { return g.weight(s.names.embedding + ".weight", {s.words, s.width}); }
+
+RotaryAngles DecoderFunctions::findAngles(const std::string &name, const Rotary &rotary) {
+  return emitAngles(model, name, rotary, {length, past, s.context});
+}
+
+Value DecoderFunctions::linear(Part &g, Value x, const std::string &name, int64_t inputs, int64_t outputs,
+                               bool hasBias) {
+  return s.isTransposed ? g.linearTransposed(x, name, inputs, outputs) : g.linear(x, name, inputs, outputs, hasBias);
+}
+
+DecoderFunctions::Heads DecoderFunctions::project(Part &g, const std::string &layer, Value input) {
+  const int64_t queries = s.heads * s.depth, keys = s.keyHeads * s.depth;
+  if (!s.names.key.empty()) {
+    auto one = [&](StringRef part, int64_t heads) {
+      return g.splitHeads(linear(g, input, layer + part.str(), s.width, heads * s.depth, s.hasQueryBias), heads,
+                          s.depth);
+    };
+    return {one(s.names.query, s.heads), one(s.names.key, s.keyHeads), one(s.names.value, s.keyHeads)};
+  }
+  Value all = linear(g, input, layer + s.names.query.str(), s.width, queries + 2 * keys, s.hasQueryBias);
+  auto take = [&](int64_t start, int64_t heads) {
+    const int64_t size = heads * s.depth;
+    return g.splitHeads(g.slice(all, {g.dim(0), g.dim(0), g.dim(start)}, {g.dim(1), length, g.dim(size)}, {1, 1, 1}),
+                        heads, s.depth);
+  };
+  return {take(0, s.heads), take(queries, s.keyHeads), take(queries + keys, s.keyHeads)};
+}
 
 Value DecoderFunctions::positions(Part &g, Value table) {
   if (!table)
@@ -74,6 +103,8 @@ Value DecoderFunctions::attend(Part &g, int64_t layer, Value query, Value key, V
 void buildDecoder(ModelBuilder &model, const DecoderSettings &settings) {
   if (settings.family == "gpt2")
     buildGpt2(model, settings);
+  else if (settings.family == "phi2")
+    buildPhi2(model, settings);
   else
     buildRotaryDecoder(model, settings);
 }

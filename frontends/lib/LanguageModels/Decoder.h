@@ -2,15 +2,15 @@
 #ifndef VX_LIB_LANGUAGEMODELS_DECODER_H
 #define VX_LIB_LANGUAGEMODELS_DECODER_H
 
-#include "ModelBuilder.h"
+#include "Rotary.h"
 
 namespace vx {
 
 /// Names of tensors without ".weight" and ".bias". Those of layer i begin with `layers` + i + ".". A family without a
-/// part has no name for it.
+/// part has no name for it. Without one for the key, the rows of `query` are those of query, key and value.
 struct DecoderNames {
   llvm::StringRef embedding, layers, norm, head;
-  llvm::StringRef query, key, value, output, attentionNorm, gate, up, down, feedForwardNorm;
+  llvm::StringRef query, key = {}, value = {}, output, attentionNorm, gate = {}, up, down, feedForwardNorm = {};
   llvm::StringRef positions = {};               // learned ones
   llvm::StringRef queryNorm = {}, keyNorm = {}; // of each head, before it turns
   /// Norms of the sums that attention and feed-forward add.
@@ -26,7 +26,7 @@ struct DecoderSettings {
   double epsilon = 0;
   Activation activation = Activation::Silu;
   bool hasQueryBias = false; // of query, key and value
-  bool hasOutputBias = false, hasInnerBias = false;
+  bool hasOutputBias = false, hasInnerBias = false, hasHeadBias = false;
   bool isTied = false; // the embedding is also the head
   /// Layers see the last tokens of a window, but for those that see all.
   std::optional<int64_t> window;
@@ -36,17 +36,11 @@ struct DecoderSettings {
   /// Scores are multiplied by this; nullopt: by 1 / sqrt(depth).
   std::optional<double> attentionScale;
   bool isNormLessOne = false; // weights of norms are stored less 1
-  /// The angle that a pair turns by from one position to the next. A pair is two neighbours, or an element of each half
-  /// of the 2 * frequencies.size() elements that turn.
-  std::vector<double> frequencies;
-  std::vector<double> windowFrequencies; // of layers with a window; empty: the same
-  bool turnsNeighbours = false;
+  Rotary rotary;
+  std::optional<Rotary> windowRotary; // of layers with a window; nullopt: the same
   /// GPT-2 in files of transformers: weights are [inputs, outputs].
   bool isTransposed = false;
 };
-
-/// theta^(-2i / turned) for i < turned / 2.
-std::vector<double> computeFrequencies(double theta, int64_t turned);
 
 /// The functions of a decoder, over the same weights:
 ///
@@ -75,6 +69,15 @@ protected:
   virtual mlir::Value norm(Part &g, mlir::Value x) = 0;
 
   mlir::Value embedding(Part &g);
+  RotaryAngles findAngles(const std::string &name, const Rotary &rotary);
+  /// A product with a weight of a layer, in the order in which the file has it.
+  mlir::Value linear(Part &g, mlir::Value x, const std::string &name, int64_t inputs, int64_t outputs, bool hasBias);
+  /// [1, length, heads, depth] each.
+  struct Heads {
+    mlir::Value query, key, value;
+  };
+  /// `layer` begins the names of the layer's tensors.
+  Heads project(Part &g, const std::string &layer, mlir::Value input);
   /// The rows of a table for this call's positions.
   mlir::Value positions(Part &g, mlir::Value table);
   /// Attention over the cache, for values [1, length, heads, depth]. The result has its heads joined.
@@ -93,6 +96,7 @@ private:
 
 void buildRotaryDecoder(ModelBuilder &model, const DecoderSettings &settings);
 void buildGpt2(ModelBuilder &model, const DecoderSettings &settings);
+void buildPhi2(ModelBuilder &model, const DecoderSettings &settings);
 
 } // namespace vx
 

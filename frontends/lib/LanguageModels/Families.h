@@ -3,7 +3,7 @@
 #define VX_LIB_LANGUAGEMODELS_FAMILIES_H
 
 #include "Decoder.h"
-#include "vx/Frontend/Parts/ConfigFile.h"
+#include "RotaryScaling.h"
 #include "vx/base/gguf.h"
 
 namespace vx {
@@ -22,23 +22,32 @@ llvm::ArrayRef<llvm::StringRef> getUnusedKeys();
 /// Errors are those of `config` and of `model`.
 void buildBert(ModelBuilder &model, ConfigFile &config, llvm::StringRef type);
 
-/// The sizes, the epsilon and the biases that families with rotary positions have in common.
+/// The sizes that families with rotary positions have in common.
 void readSizes(ConfigFile &config, DecoderSettings &s);
+/// Of families with root-mean-square norms.
+void readNormAndBias(ConfigFile &config, DecoderSettings &s);
 void readActivation(ConfigFile &config, llvm::StringRef key, llvm::StringRef otherwise, DecoderSettings &s);
-/// The angles of pairs by an object with "rope_type", which messages call `name`; null: of the default type.
-std::vector<double> readFrequencies(ConfigFile &config, const std::string &name, const llvm::json::Value *value,
-                                    double theta, double partial, const DecoderSettings &s);
+/// The positions of all layers; `partial` of each head turns where the file does not say it.
+void readRotary(ConfigFile &config, DecoderSettings &s, double partial);
+/// The same sizes of a GGUF file. Errors are those of its model.
+void readSizes(GgufSettings &keys, DecoderSettings &s);
+/// The positions of all layers. Returns how many elements of a head turn.
+int64_t readRotary(ModelBuilder &model, GgufSettings &keys, double theta, DecoderSettings &s);
+/// The size of the vocabulary is that of the table of embeddings.
+void readWords(ModelBuilder &model, GgufSettings &keys, DecoderSettings &s);
 
-/// Llama, Mistral, Qwen2, Qwen3, Gemma 3 and GPT-2. Errors are those of the file.
+/// Llama, Mistral, Qwen2 and Qwen3; the others have functions of their own. Errors are those of the file.
 DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type);
 DecoderSettings readGemma3(ConfigFile &config);
 /// What only Gemma 3 has; `turned` elements of a head turn.
 void readGemma3(GgufSettings &keys, int64_t turned, DecoderSettings &s);
-/// Llama, Qwen2, Qwen3, Gemma 3 and GPT-2, with the keys of `architecture` and the names of tensors that llama.cpp's
+/// Llama, Qwen2, Qwen3 and Gemma 3, with the keys of `architecture` and the names of tensors that llama.cpp's
 /// converter writes. Errors are those of `model`.
 DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const std::string &architecture);
 DecoderSettings readGpt2(ConfigFile &config);
 DecoderSettings readGpt2(ModelBuilder &model, const GgufModel &file);
+DecoderSettings readPhi2(ConfigFile &config);
+DecoderSettings readPhi2(ModelBuilder &model, const GgufModel &file);
 
 } // namespace vx
 

@@ -67,9 +67,11 @@ void readBothRotary(ConfigFile &config, DecoderSettings &s) {
                           *ofWindow = kinds ? kinds->get("sliding_attention") : nullptr;
   if (kinds && (!ofAll || !ofWindow || kinds->size() != 2))
     return config.fail("rope_parameters", "the keys full_attention and sliding_attention", *both);
-  s.frequencies =
-      readFrequencies(config, kinds ? "'rope_parameters': 'full_attention'" : "'rope_scaling'", ofAll, theta, 1, s);
-  s.windowFrequencies = readFrequencies(config, "'rope_parameters': 'sliding_attention'", ofWindow, windowTheta, 1, s);
+  auto read = [&](const std::string &name, const llvm::json::Value *value, double otherwise) {
+    return readRotary(config, name, value, 1, {.theta = otherwise, .depth = s.depth, .context = s.context}, s.family);
+  };
+  s.rotary = read(kinds ? "'rope_parameters': 'full_attention'" : "'rope_scaling'", ofAll, theta);
+  s.windowRotary = read("'rope_parameters': 'sliding_attention'", ofWindow, windowTheta);
 }
 
 } // namespace
@@ -82,6 +84,7 @@ DecoderSettings readGemma3(ConfigFile &config) {
   if (!config.has("head_dim"))
     config.fail("expected a key 'head_dim', got none");
   readSizes(config, s);
+  readNormAndBias(config, s);
   readActivation(config, "hidden_activation", "gelu_pytorch_tanh", s);
   (void)config.lookup("hidden_act"); // without effect beside the other key
   s.embeddingScale = std::sqrt(double(s.width));
@@ -114,7 +117,7 @@ void readGemma3(GgufSettings &keys, int64_t turned, DecoderSettings &s) {
     s.attentionScale = 1 / std::sqrt(double(s.width) / double(s.heads));
   s.window = keys.getSize("attention.sliding_window");
   setPattern(s, keys.getSize("attention.sliding_window_pattern", kPattern));
-  s.windowFrequencies = computeFrequencies(keys.getPositive("rope.freq_base_swa", kWindowTheta), turned);
+  s.windowRotary = Rotary{computeFrequencies(keys.getPositive("rope.freq_base_swa", kWindowTheta), turned)};
   for (llvm::StringRef key : {"attn_logit_softcapping", "final_logit_softcapping"})
     if (keys.has(key))
       keys.fail(key, "no limit of scores or logits, which is not supported");

@@ -29,26 +29,17 @@ protected:
   Value addLayer(int64_t layer, Value x) override {
     const std::string name = s.names.layers.str() + std::to_string(layer) + ".";
     auto named = [&](StringRef part) { return name + part.str(); };
-    auto linear = [&](Part &g, Value input, StringRef part, int64_t inputs, int64_t outputs) {
-      return s.isTransposed ? g.linearTransposed(input, named(part), inputs, outputs)
-                            : g.linear(input, named(part), inputs, outputs, true);
-    };
     {
       Part g(model, named(s.names.query), "Attention");
       Value input = g.layerNorm(x, named(s.names.attentionNorm), s.width, s.epsilon);
-      Value all = linear(g, input, s.names.query, s.width, 3 * s.width);
-      auto take = [&](int64_t part) {
-        Value third =
-            g.slice(all, {g.dim(0), g.dim(0), g.dim(part * s.width)}, {g.dim(1), length, g.dim(s.width)}, {1, 1, 1});
-        return g.splitHeads(third, s.heads, s.depth);
-      };
-      Value attended = attend(g, layer, take(0), take(1), take(2));
-      x = g.emit<AddOp>(x, linear(g, attended, s.names.output, s.width, s.width));
+      const Heads heads = project(g, name, input);
+      Value attended = attend(g, layer, heads.query, heads.key, heads.value);
+      x = g.emit<AddOp>(x, linear(g, attended, named(s.names.output), s.width, s.width, true));
     }
     Part g(model, named(s.names.up), "FeedForward");
     Value input = g.layerNorm(x, named(s.names.feedForwardNorm), s.width, s.epsilon);
-    Value inner = g.activate(s.activation, linear(g, input, s.names.up, s.width, s.inner));
-    return g.emit<AddOp>(x, linear(g, inner, s.names.down, s.inner, s.width));
+    Value inner = g.activate(s.activation, linear(g, input, named(s.names.up), s.width, s.inner, true));
+    return g.emit<AddOp>(x, linear(g, inner, named(s.names.down), s.inner, s.width, true));
   }
 
   Value norm(Part &g, Value x) override { return g.layerNorm(x, s.names.norm, s.width, s.epsilon); }
@@ -60,7 +51,7 @@ DecoderSettings readGpt2(ConfigFile &config) {
   DecoderSettings s;
   s.names = kTransformersGpt2;
   s.family = "gpt2";
-  s.isTransposed = true;
+  s.isTransposed = s.hasQueryBias = true;
   s.width = readSize(config, "n_embd");
   s.layers = readSize(config, "n_layer", 10'000);
   s.heads = s.keyHeads = readSize(config, "n_head");
@@ -72,12 +63,7 @@ DecoderSettings readGpt2(ConfigFile &config) {
   s.context = readSize(config, "n_positions");
   (void)config.lookup("n_ctx"); // an older name of the same
   s.epsilon = readPositive(config, "layer_norm_epsilon", 1e-5);
-  std::string known;
-  const std::string activation = config.getString("activation_function").value_or("gelu_new");
-  if (std::optional<Activation> found = findActivation(activation, known))
-    s.activation = *found;
-  else
-    config.fail("'activation_function': expected one of " + known + ", got \"" + activation + "\"");
+  readActivation(config, "activation_function", "gelu_new", s);
   s.isTied = config.getBool("tie_word_embeddings").value_or(true);
   config.expectBool("scale_attn_weights", true);
   for (llvm::StringRef key : {"scale_attn_by_inverse_layer_idx", "add_cross_attention"})
@@ -92,6 +78,7 @@ DecoderSettings readGpt2(ModelBuilder &model, const GgufModel &file) {
   GgufSettings keys(model, file, "gpt2");
   s.names = kGgufGpt2;
   s.family = "gpt2";
+  s.hasQueryBias = true;
   s.width = keys.getSize("embedding_length");
   s.layers = keys.getSize("block_count", std::nullopt, 10'000);
   s.heads = s.keyHeads = keys.getSize("attention.head_count");
@@ -105,10 +92,7 @@ DecoderSettings readGpt2(ModelBuilder &model, const GgufModel &file) {
   s.epsilon = keys.getPositive("attention.layer_norm_epsilon", 1e-5);
   s.activation = Activation::GeluTanh;
   s.isTied = !model.weights.contains("output.weight");
-  const StoredTensor *embedding = model.weights.find("token_embd.weight");
-  s.words = embedding && embedding->dims.size() == 2 ? embedding->dims[0] : 0;
-  if (keys.has("vocab_size") && keys.getSize("vocab_size") != s.words)
-    keys.fail("vocab_size", "the rows of tensor 'token_embd.weight', " + std::to_string(s.words));
+  readWords(model, keys, s);
   keys.expectAllRead();
   return s;
 }

@@ -17,9 +17,9 @@ namespace {
 
 namespace json = llvm::json;
 
-constexpr llvm::StringRef kDecoders[] = {"gemma3_text", "gpt2", "llama", "mistral", "qwen2", "qwen3"};
+constexpr llvm::StringRef kDecoders[] = {"gemma3_text", "gpt2", "llama", "mistral", "phi", "qwen2", "qwen3"};
 /// Those with names and keys of llama.cpp's converter; it has Mistral as llama.
-constexpr llvm::StringRef kGgufDecoders[] = {"gemma3", "gpt2", "llama", "qwen2", "qwen3"};
+constexpr llvm::StringRef kGgufDecoders[] = {"gemma3", "gpt2", "llama", "phi2", "qwen2", "qwen3"};
 
 /// GPT-2 with a head has the rest under the name of the model.
 DecoderNames addPrefix(DecoderNames names) {
@@ -122,6 +122,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::S
   result.files.push_back(config->getName());
   const std::string type = config->getString("model_type").value_or("");
   DecoderSettings settings = type == "gpt2"          ? readGpt2(*config)
+                             : type == "phi"         ? readPhi2(*config)
                              : type == "gemma3_text" ? readGemma3(*config)
                                                      : readDecoder(*config, type);
   if (llvm::Error error = config->takeError())
@@ -166,7 +167,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
                            (value ? value->text() : "none"));
   const WeightFiles weights = WeightFiles::ofGguf(file);
   ModelBuilder model(context, weights, architecture);
-  DecoderSettings settings = architecture == "gpt2" ? readGpt2(model, *file) : readDecoder(model, *file, architecture);
+  DecoderSettings settings = architecture == "gpt2"   ? readGpt2(model, *file)
+                             : architecture == "phi2" ? readPhi2(model, *file)
+                                                      : readDecoder(model, *file, architecture);
   llvm::Expected<OwningOpRef<ModuleOp>> module = build(model, settings, {}, result);
   if (!module)
     return module;

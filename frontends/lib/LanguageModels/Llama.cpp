@@ -3,8 +3,6 @@
 #include "GgufSettings.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
-#include <cstring>
 
 namespace vx {
 
@@ -19,30 +17,6 @@ constexpr DecoderNames kTransformersNames = {
 constexpr DecoderNames kGgufNames = {"token_embd", "blk.",     "output_norm", "output",    "attn_q",
                                      "attn_k",     "attn_v",   "attn_output", "attn_norm", "ffn_gate",
                                      "ffn_up",     "ffn_down", "ffn_norm"};
-
-/// Slower turns for long sequences, as Llama 3.1 has them: a pair with a wavelength above `original` / `low` turns
-/// `factor` times slower, one below `original` / `high` as it was, and between both it is a mean.
-void applyLlama3(std::vector<double> &frequencies, double factor, double low, double high, double original) {
-  for (double &frequency : frequencies) {
-    const double wavelength = 2 * M_PI / frequency;
-    if (wavelength > original / low) {
-      frequency /= factor;
-    } else if (wavelength >= original / high) {
-      const double share = (original / wavelength - low) / (high - low);
-      frequency = (1 - share) * frequency / factor + share * frequency;
-    }
-  }
-}
-
-void readRotary(ConfigFile &config, DecoderSettings &s) {
-  const double theta = readPositive(config, "rope_theta", 10000);
-  const double partial = readPositive(config, "partial_rotary_factor", 1);
-  const llvm::StringRef key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  // Version 5 of transformers has one key; a file with both keys agrees with itself.
-  const llvm::json::Value *value = config.lookup(key);
-  (void)config.lookup("rope_scaling");
-  s.frequencies = readFrequencies(config, "'" + key.str() + "'", value, theta, partial, s);
-}
 
 /// Qwen and Mistral may let layers see the last tokens only.
 void readWindow(ConfigFile &config, DecoderSettings &s) {
@@ -65,63 +39,17 @@ void readWindow(ConfigFile &config, DecoderSettings &s) {
     s.window = window;
 }
 
-/// The factors that Llama 3's pairs turn slower by, which its GGUF files have as a tensor.
-void applyFactors(ModelBuilder &model, DecoderSettings &s) {
-  const StoredTensor *factors = model.weights.find("rope_freqs.weight");
-  if (!factors)
-    return;
-  const int64_t count = static_cast<int64_t>(s.frequencies.size());
-  if (factors->type != "f32" || factors->dims != std::vector<int64_t>{count})
-    return model.fail(model.weights.getName() + ": tensor 'rope_freqs.weight': expected f32[" + llvm::Twine(count) +
-                      "], got " + factors->type + " of " + llvm::Twine(factors->dims.size()) + " dimensions");
-  for (size_t i = 0; i < s.frequencies.size(); ++i) {
-    float factor;
-    std::memcpy(&factor, factors->bytes.data() + i * sizeof(factor), sizeof(factor));
-    if (!(factor > 0 && factor < 1e30f))
-      return model.fail(model.weights.getName() + ": tensor 'rope_freqs.weight': expected numbers above 0, got " +
-                        std::to_string(factor) + " at place " + llvm::Twine(i));
-    s.frequencies[i] /= factor;
-  }
-}
-
 } // namespace
 
-std::vector<double> readFrequencies(ConfigFile &config, const std::string &name, const llvm::json::Value *value,
-                                    double theta, double partial, const DecoderSettings &s) {
-  if (value && value->kind() != llvm::json::Value::Null && !value->getAsObject()) {
-    config.fail(name + ": expected an object, got " + showJson(*value));
-    return {};
-  }
-  const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
-  ConfigFile rope(config.getName() + ": " + name, object ? *object : llvm::json::Object());
-  theta = readPositive(rope, "rope_theta", theta);
-  const double ropePartial = readPositive(rope, "partial_rotary_factor", partial);
-  const int64_t turned = static_cast<int64_t>(double(s.depth) * std::min(ropePartial, 1.0));
-  if (turned < 2 || turned % 2 != 0)
-    config.fail("expected an even number of elements of a head that turn, got " + llvm::Twine(turned) + " of " +
-                llvm::Twine(s.depth));
-  std::vector<double> frequencies = computeFrequencies(theta, turned);
-  const std::string type = rope.getString("rope_type").value_or(rope.getString("type").value_or("default"));
-  if (type == "linear") {
-    const double factor = readPositive(rope, "factor");
-    for (double &frequency : frequencies)
-      frequency /= factor;
-  } else if (type == "llama3") {
-    const double factor = readPositive(rope, "factor"), low = readPositive(rope, "low_freq_factor"),
-                 high = readPositive(rope, "high_freq_factor"),
-                 original = readPositive(rope, "original_max_position_embeddings");
-    if (!(low < high))
-      rope.fail("'low_freq_factor': expected less than 'high_freq_factor', " + showJson(high) + ", got " +
-                showJson(low));
-    else
-      applyLlama3(frequencies, factor, low, high, original);
-  } else if (type != "default") {
-    rope.fail("'rope_type': expected default, linear or llama3, got \"" + type + "\"");
-  }
-  rope.expectAllRead({}, "the family " + s.family);
-  if (llvm::Error error = rope.takeError())
-    config.fail(llvm::StringRef(llvm::toString(std::move(error))).split(": ").second);
-  return frequencies;
+void readRotary(ConfigFile &config, DecoderSettings &s, double partial) {
+  const double theta = readPositive(config, "rope_theta", 10000);
+  partial = readPositive(config, "partial_rotary_factor", partial);
+  const llvm::StringRef key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  // Version 5 of transformers has one key; a file with both keys agrees with itself.
+  const llvm::json::Value *value = config.lookup(key);
+  (void)config.lookup("rope_scaling");
+  s.rotary = readRotary(config, "'" + key.str() + "'", value, partial,
+                        {.theta = theta, .depth = s.depth, .context = s.context}, s.family);
 }
 
 void readSizes(ConfigFile &config, DecoderSettings &s) {
@@ -142,6 +70,10 @@ void readSizes(ConfigFile &config, DecoderSettings &s) {
   s.inner = readSize(config, "intermediate_size");
   s.words = readSize(config, "vocab_size");
   s.context = readSize(config, "max_position_embeddings");
+  (void)config.lookup("pad_token_id"); // without effect on tokens that are there
+}
+
+void readNormAndBias(ConfigFile &config, DecoderSettings &s) {
   s.epsilon = readPositive(config, "rms_norm_eps", 1e-6);
   s.hasQueryBias = s.hasOutputBias = config.getBool("attention_bias").value_or(false);
 }
@@ -160,6 +92,7 @@ DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type) {
   s.names = kTransformersNames;
   s.family = type.str();
   readSizes(config, s);
+  readNormAndBias(config, s);
   readActivation(config, "hidden_act", "silu", s);
   s.isTied = config.getBool("tie_word_embeddings").value_or(false);
   s.hasInnerBias = config.getBool("mlp_bias").value_or(false);
@@ -173,16 +106,12 @@ DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type) {
     s.names.keyNorm = "self_attn.k_norm";
   }
   readWindow(config, s);
-  readRotary(config, s);
+  readRotary(config, s, 1);
   config.expectAllRead(getUnusedKeys(), "the family " + type.str());
   return s;
 }
 
-DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const std::string &architecture) {
-  DecoderSettings s;
-  GgufSettings keys(model, file, architecture);
-  s.names = kGgufNames;
-  s.family = architecture;
+void readSizes(GgufSettings &keys, DecoderSettings &s) {
   s.width = keys.getSize("embedding_length");
   s.layers = keys.getSize("block_count", std::nullopt, 10'000);
   s.heads = keys.getSize("attention.head_count");
@@ -196,43 +125,50 @@ DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const st
     keys.fail("attention.value_length", "the size of a key, " + std::to_string(s.depth));
   s.inner = keys.getSize("feed_forward_length");
   s.context = keys.getSize("context_length");
-  s.epsilon = keys.getPositive("attention.layer_norm_rms_epsilon", 1e-6);
+  if (keys.getCount("expert_count").value_or(0) != 0)
+    keys.fail("expert_count", "0: a mixture of experts is not supported");
+  (void)keys.lookup("tensor_data_layout"); // a fact about how the model was converted
+}
+
+int64_t readRotary(ModelBuilder &model, GgufSettings &keys, double theta, DecoderSettings &s) {
   const int64_t turned = keys.getSize("rope.dimension_count", s.depth, s.depth);
   if (turned % 2 != 0)
     keys.fail("rope.dimension_count", "an even number");
+  theta = keys.getPositive("rope.freq_base", theta);
+  s.rotary = readRotary(model, keys, {.theta = theta, .depth = s.depth, .turned = turned, .context = s.context});
+  return turned;
+}
+
+void readWords(ModelBuilder &model, GgufSettings &keys, DecoderSettings &s) {
+  const StoredTensor *embedding = model.weights.find(s.names.embedding.str() + ".weight");
+  s.words = embedding && embedding->dims.size() == 2 ? embedding->dims[0] : 0;
+  if (keys.has("vocab_size") && keys.getSize("vocab_size") != s.words)
+    keys.fail("vocab_size", "the rows of tensor 'token_embd.weight', " + std::to_string(s.words));
+}
+
+DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const std::string &architecture) {
+  DecoderSettings s;
+  GgufSettings keys(model, file, architecture);
+  s.names = kGgufNames;
+  s.family = architecture;
+  readSizes(keys, s);
+  s.epsilon = keys.getPositive("attention.layer_norm_rms_epsilon", 1e-6);
   const bool isGemma = architecture == "gemma3";
-  s.frequencies = computeFrequencies(keys.getPositive("rope.freq_base", isGemma ? 1e6 : 10000), turned);
+  const int64_t turned = readRotary(model, keys, isGemma ? 1e6 : 10000, s);
   if (isGemma)
     readGemma3(keys, turned, s);
   if (architecture == "qwen3") {
     s.names.queryNorm = "attn_q_norm";
     s.names.keyNorm = "attn_k_norm";
   }
-  const std::string_view scaling = keys.getString("rope.scaling.type").value_or("none");
-  if (scaling == "linear") {
-    const double factor = keys.getPositive("rope.scaling.factor", 1);
-    for (double &frequency : s.frequencies)
-      frequency /= factor;
-  } else if (scaling != "none") {
-    keys.fail("rope.scaling.type", "none or linear");
-  }
-  if (keys.getCount("expert_count").value_or(0) != 0)
-    keys.fail("expert_count", "0: a mixture of experts is not supported");
-  // Facts about how the model was trained and converted.
-  for (llvm::StringRef key : {"rope.scaling.original_context_length", "rope.scaling.finetuned", "tensor_data_layout"})
-    (void)keys.lookup(key);
   // Llama's converter has the two elements of a pair beside one another.
-  s.turnsNeighbours = architecture == "llama";
-  applyFactors(model, s);
+  s.rotary.turnsNeighbours = architecture == "llama";
   const std::string first = s.names.layers.str() + "0.";
   s.hasQueryBias = model.weights.contains(first + s.names.query.str() + ".bias");
   s.hasOutputBias = model.weights.contains(first + s.names.output.str() + ".bias");
   s.hasInnerBias = model.weights.contains(first + s.names.up.str() + ".bias");
   s.isTied = !model.weights.contains(s.names.head.str() + ".weight");
-  const StoredTensor *embedding = model.weights.find(s.names.embedding.str() + ".weight");
-  s.words = embedding && embedding->dims.size() == 2 ? embedding->dims[0] : 0;
-  if (keys.has("vocab_size") && keys.getSize("vocab_size") != s.words)
-    keys.fail("vocab_size", "the rows of tensor 'token_embd.weight', " + std::to_string(s.words));
+  readWords(model, keys, s);
   keys.expectAllRead();
   return s;
 }
