@@ -364,3 +364,57 @@ vx.kernel @read "3" symbols [] workgroups <1> #vx.loops<tile = []> {
   %0 = vx.exp %x : tensor<48xf32>
   vx.yield %0 : tensor<48xf32>
 }
+
+// -----
+
+// A size that an input's element gives is checked first, and the arena has room for it. Without a bound that is declared it is a memory of
+// its own.
+// CHECK-LABEL: vxrt.program @read_sizes
+// CHECK-NEXT:  ^bb0
+// CHECK-NEXT:    vxrt.read_input 1 : i64 symbol "free"
+// CHECK-NEXT:    %[[K:.+]] = vxrt.read_input 0 : i64 symbol "k"
+// CHECK:         vxrt.check_range %[[K]] range %{{.+}}, %{{.+}} "size 'k'"
+// CHECK:         vxrt.check multiple %[[K]], %{{.+}} "size 'k' to be a multiple of 4"
+// CHECK:         %[[SIZE:.+]] = vxrt.calc add
+// CHECK-NEXT:    vxrt.arena_reserve %[[SIZE]]
+// CHECK:         %[[A:.+]] = vxrt.arena_slice
+// CHECK:         vxrt.calc mul %[[K]]
+// CHECK:         %[[B:.+]] = vxrt.arena_slice
+// CHECK:         %[[C:.+]] = vxrt.allocate
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[A]])
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[A]]) -> (%[[B]])
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[B]]) -> (%[[C]])
+// CHECK:       arena_lower_bound = #vx.dim<256>
+// CHECK-NOT:   arena_size
+vx.symbol data_dependent "k" min = 0 max = 400 multiple = 4
+vx.symbol data_dependent "free"
+vxrt.program @read_sizes symbols ["k", "free"] {
+^bb0(%ks: i64, %frees: i64, %count: !vxrt.buffer, %other: !vxrt.buffer):
+  %one = vxrt.const 1
+  %bytes = vxrt.const 256
+  %a = vxrt.allocate %bytes : !vxrt.buffer
+  %free = vxrt.read_input 1 : i64 symbol "free"
+  %k = vxrt.read_input 0 : i64 symbol "k"
+  %zero = vxrt.const 0
+  %end = vxrt.const 401
+  %four = vxrt.const 4
+  vxrt.check_range %k range %zero, %end "size 'k'"
+  vxrt.check multiple %k, %four "size 'k' to be a multiple of 4"
+  %size = vxrt.calc mul %k, %bytes
+  %b = vxrt.allocate %size : !vxrt.buffer
+  %free_size = vxrt.calc mul %free, %bytes
+  %c = vxrt.allocate %free_size : !vxrt.buffer
+  %y = vxrt.allocate %bytes : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%count) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%b) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%c) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y : !vxrt.buffer ranks [0]
+}
+vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<64xf32>):
+  %0 = vx.exp %x : tensor<64xf32>
+  vx.yield %0 : tensor<64xf32>
+}

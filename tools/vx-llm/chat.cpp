@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <poll.h>
 #include <unistd.h>
 
 namespace vx::tools {
@@ -29,6 +30,19 @@ public:
   ~Interruptions() { ::sigaction(SIGINT, &old, nullptr); }
   Interruptions(const Interruptions &) = delete;
   Interruptions &operator=(const Interruptions &) = delete;
+
+  // Waits for a line at a terminal. False after Ctrl-C, also one that came right before the wait.
+  static bool awaitLine() {
+    sigset_t interrupt, before;
+    ::sigemptyset(&interrupt);
+    ::sigaddset(&interrupt, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (!isInterrupted && ::ppoll(&input, 1, nullptr, &before) < 0 && errno == EINTR)
+      ;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return !isInterrupted;
+  }
 
 private:
   struct sigaction old;
@@ -135,7 +149,6 @@ private:
 
   // Answers the last message. One that does not fit is left out again.
   void answer() {
-    isInterrupted = 0;
     try {
       const llm::Answer answer = generator.generate(prompt.encode(messages), options.generate);
       printText("\n");
@@ -162,13 +175,15 @@ private:
   std::optional<std::string> readMessage() {
     std::string message;
     while (true) {
+      isInterrupted = 0; // before the prompt, which says that a key is for the next line
       if (isTerminal) {
         std::fputs(isColoured ? "\033[1m> \033[0m" : "> ", stdout);
         std::fflush(stdout);
       }
-      bool isBroken = false;
-      std::optional<std::string> line = readLine(isBroken);
-      if (isBroken) { // Ctrl-C while nothing is answered
+      std::optional<std::string> line;
+      if (!isTerminal || Interruptions::awaitLine())
+        line = readLine();
+      if (isTerminal && isInterrupted) { // Ctrl-C while nothing is answered
         message.clear();
         printText("\n");
         continue;
@@ -182,14 +197,12 @@ private:
     }
   }
 
-  static std::optional<std::string> readLine(bool &isBroken) {
+  static std::optional<std::string> readLine() {
     char *bytes = nullptr;
     size_t room = 0;
-    errno = 0;
     const ssize_t size = ::getline(&bytes, &room, stdin);
     const std::unique_ptr<char, decltype(&std::free)> owner(bytes, &std::free);
     if (size < 0) {
-      isBroken = errno == EINTR;
       std::clearerr(stdin);
       return std::nullopt;
     }

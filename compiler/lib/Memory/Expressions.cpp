@@ -68,6 +68,8 @@ DimAttr EntryExpressions::compute(Value value) {
   }
   if (auto constant = value.getDefiningOp<vxrt::ConstOp>())
     return DimAttr::constant(context, constant.getValue());
+  if (auto read = value.getDefiningOp<vxrt::ReadInputOp>())
+    return read.getSymbol() ? DimAttr::symbolNamed(read.getSymbolAttr()) : DimAttr();
   // A size of what is repeated: lhs == 1 ? rhs : lhs.
   if (auto select = value.getDefiningOp<vxrt::SelectOp>()) {
     auto isOne = select.getCondition().getDefiningOp<vxrt::CalcOp>();

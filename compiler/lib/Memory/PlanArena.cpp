@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -107,9 +108,10 @@ private:
 
   void collect() {
     EntryExpressions expressions;
+    findReadSymbols();
     program.walk([&](vxrt::AllocateOp allocate) {
       DimAttr size = expressions.get(allocate.getSize());
-      if (!size || allocate->use_empty())
+      if (!size || allocate->use_empty() || (isRead(size) && !isReadBounded(size)))
         return;
       if (!llvm::all_of(allocate->getUsers(), isBriefUse))
         return; // something may hold it beyond its commands
@@ -125,6 +127,61 @@ private:
       program.walk([&](vxrt::DispatchOp dispatch) { shareInPlace(dispatch); });
     }
     llvm::erase_if(slots, [](const Slot &slot) { return slot.buffers.empty(); });
+  }
+
+  /// The symbols that elements of inputs give. The arena's size is computed after these.
+  void findReadSymbols() {
+    for (auto read : program.getBody().front().getOps<vxrt::ReadInputOp>())
+      if (read.getSymbol())
+        reads[read.getSymbolAttr()] = read;
+  }
+  bool isRead(DimAttr size) const {
+    return hasSymbol(size, [&](StringAttr symbol) { return reads.contains(symbol); });
+  }
+  /// A size without a bound that is declared may be any number, for which an allocation has the better error: of the
+  /// op whose result it is.
+  bool isReadBounded(DimAttr size) const {
+    auto module = program->getParentOfType<ModuleOp>();
+    const SymbolRanges ranges = module ? SymbolRanges(module) : SymbolRanges();
+    return !hasSymbol(size, [&](StringAttr symbol) {
+      return reads.contains(symbol) && ranges.lookup(symbol).max == std::numeric_limits<int64_t>::max();
+    });
+  }
+  static bool hasSymbol(DimAttr size, llvm::function_ref<bool(StringAttr)> isWanted) {
+    bool found = false;
+    size.substitute([&](StringAttr symbol) {
+      found |= isWanted(symbol);
+      return DimAttr::symbolNamed(symbol);
+    });
+    return found;
+  }
+
+  static bool isOfReads(Operation &op) {
+    return llvm::all_of(op.getOperands(), [](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return isa_and_present<vxrt::ConstOp, vxrt::ReadInputOp>(producer);
+    });
+  }
+  /// A size that an input's element gives is checked before the arena is made of it.
+  OpBuilder getArenaBuilder() {
+    Block &entry = program.getBody().front();
+    auto builder = OpBuilder::atBlockBegin(&entry);
+    if (llvm::none_of(slots, [&](const Slot &slot) { return isRead(slot.size); }))
+      return builder;
+    auto moveUp = [&](Operation *op) {
+      op->moveBefore(&entry, builder.getInsertionPoint());
+      builder.setInsertionPointAfter(op);
+    };
+    for (auto read : llvm::to_vector(entry.getOps<vxrt::ReadInputOp>()))
+      moveUp(read);
+    for (Operation &op : llvm::make_early_inc_range(llvm::make_range(builder.getInsertionPoint(), entry.end())))
+      if (isa<vxrt::CheckRangeOp, vxrt::CheckOp>(op) && isOfReads(op)) {
+        for (OpOperand &operand : op.getOpOperands())
+          if (auto constant = operand.get().getDefiningOp<vxrt::ConstOp>())
+            operand.set(builder.clone(*constant)->getResult(0));
+        moveUp(&op);
+      }
+    return builder;
   }
 
   /// What a kernel would put one after another is computed where it is to lie, and the kernel is not needed. What is
@@ -454,13 +511,18 @@ private:
     }
     lowerBound = DimAttr::constant(context(), 0);
     for (unsigned slot : chosen) {
-      DimAttr live = slots[slot].size;
+      DimAttr live = getKnownSize(slot);
       for (unsigned other : conflicts[slot])
         if (isLiveAt(slot, other))
-          live = live + slots[other].size;
+          live = live + getKnownSize(other);
       if (!maxima.isAtMost(live, lowerBound))
         lowerBound = maxima.isAtMost(lowerBound, live) ? live : DimAttr::max(lowerBound, live);
     }
+  }
+
+  /// Before a run.
+  DimAttr getKnownSize(unsigned slot) const {
+    return isRead(slots[slot].size) ? DimAttr::constant(slots[slot].size.getContext(), 0) : slots[slot].size;
   }
 
   Value evaluate(DimAttr dim, OpBuilder &builder) {
@@ -469,6 +531,8 @@ private:
         return value;
       if (part.getKind() != DimKind::Symbol)
         return {};
+      if (auto read = reads.find(part.getSymbol()); read != reads.end())
+        return read->second.getResult();
       for (auto [index, name] : llvm::enumerate(program.getSymbols().getAsRange<StringAttr>()))
         if (name == part.getSymbol())
           return program.getBody().getArgument(index);
@@ -505,14 +569,15 @@ private:
   }
 
   void rewrite() {
-    // Where it is a maximum of many, the operand of vxrt.arena_reserve alone tells how large the arena is.
+    // Where it is a maximum of many, or an input's element decides it, the operand of vxrt.arena_reserve alone tells
+    // how large the arena is.
     int names = 0;
-    if (std::optional<DimAttr> written = writeOut(arenaSize, names))
+    if (std::optional<DimAttr> written = writeOut(arenaSize, names); written && !isRead(*written))
       program->setAttr(vxrt::kArenaSizeAttr, *written);
     program->setAttr(vxrt::kArenaLowerBoundAttr, lowerBound);
     if (slots.empty())
       return;
-    auto builder = OpBuilder::atBlockBegin(&program.getBody().front());
+    OpBuilder builder = getArenaBuilder();
     Value size = evaluate(arenaSize, builder);
     vxrt::ArenaReserveOp::create(builder, program.getLoc(), size);
     for (Slot &slot : slots) {
@@ -569,7 +634,8 @@ private:
   bool inPlace;
   Lifetimes lifetimes;
   NamedMaxima maxima;
-  SmallVector<vxrt::AllocateOp> placed; // and to be erased
+  llvm::MapVector<StringAttr, vxrt::ReadInputOp> reads; // by the symbols that they give
+  SmallVector<vxrt::AllocateOp> placed;                 // and to be erased
   SmallVector<Slot> slots;
   llvm::DenseMap<Operation *, size_t> slotOf; // until slots are merged
   SmallVector<Sample> samples;

@@ -425,6 +425,9 @@ private:
         for (auto [argument, name] : llvm::zip(version.getBody().getArguments(), version.getSymbols()))
           if (!argument.use_empty())
             used.insert(cast<StringAttr>(name));
+        for (auto read : version.getBody().front().getOps<vxrt::ReadInputOp>())
+          if (read.getSymbol())
+            used.insert(read.getSymbolAttr());
       }
       for (vxrt::ProgramOp version : versions) {
         ArrayRef<Attribute> symbols = version.getSymbols().getValue();

@@ -222,6 +222,12 @@ private:
       it->second = freshRegister(value.getType());
     return it->second;
   }
+  /// The program's argument for the symbol that `read` gives.
+  static Value getSymbol(vxrt::ReadInputOp read) {
+    auto program = read->getParentOfType<vxrt::ProgramOp>();
+    const auto *found = llvm::find(program.getSymbols(), read.getSymbolAttr());
+    return program.getBody().getArgument(static_cast<unsigned>(found - program.getSymbols().begin()));
+  }
   std::vector<uint32_t> registersOf(ValueRange values) {
     std::vector<uint32_t> result;
     for (Value value : values)
@@ -359,7 +365,11 @@ private:
                static_cast<int64_t>(getElementType(read.getElementType())))
               .site = getSite(op->getLoc(), "value");
         })
-        .Case<vxrt::ReadInputOp>([&](auto read) { emit(block, Op::ReadInput, {value()}, read.getInput()); })
+        .Case<vxrt::ReadInputOp>([&](vxrt::ReadInputOp read) {
+          if (read.getSymbol()) // into the symbol's register, whose bounds the runtime knows
+            registers[read] = registerOf(getSymbol(read));
+          emit(block, Op::ReadInput, {value()}, read.getInput());
+        })
         .Case<vxrt::CheckFaultsOp>([&](auto) { emit(block, Op::CheckFaults, {}); })
         .Case<vxrt::CheckOp>([&](vxrt::CheckOp check) {
           emit(block, Op::Check, {registerOf(check.getLhs()), registerOf(check.getRhs())},

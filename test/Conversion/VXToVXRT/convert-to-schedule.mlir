@@ -102,7 +102,7 @@ func.func @not_scheduled(%x: tensor<4xf32>) -> tensor<4xf32> {
 // What is wanted of the inputs' sizes alone is the program's; what data decides is checked where it is known, before the commands that rely
 // on it, and so is all that a region wants.
 // CHECK-LABEL: vxrt.program @constraints
-// CHECK:         vxrt.read_input
+// CHECK:         vxrt.read_input 2 : i64 symbol "k"
 // CHECK:         vxrt.check_range {{.*}} "size 'k'"
 // CHECK:         %[[DOUBLE:.+]] = vxrt.calc mul
 // CHECK-NEXT:    vxrt.check equal %[[DOUBLE]], %{{.+}} "sizes 'k * 2' and 'n' equal"

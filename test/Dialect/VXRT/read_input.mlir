@@ -7,6 +7,8 @@ vxrt.program @read symbols ["n"] {
   %0 = vxrt.read_input 0 : i1
   // CHECK-NEXT: vxrt.read_input 2 : i64
   %1 = vxrt.read_input 2 : i64
+  // CHECK-NEXT: vxrt.read_input 0 : i32 symbol "n"
+  %2 = vxrt.read_input 0 : i32 symbol "n"
   vxrt.return ranks []
 }
 
@@ -34,5 +36,24 @@ vxrt.program @c2 symbols [] {
 ^bb0(%x: !vxrt.buffer):
   // expected-error @+1 {{'vxrt.read_input' op expects an element of i1, i32 or i64, got 'f32'}}
   %0 = vxrt.read_input 0 : f32
+  vxrt.return ranks []
+}
+
+// -----
+
+vxrt.program @c3_unknown symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  // expected-error @+1 {{'vxrt.read_input' op expects a symbol of the program, got "m"}}
+  %0 = vxrt.read_input 0 : i64 symbol "m"
+  vxrt.return ranks []
+}
+
+// -----
+
+vxrt.program @c3_twice symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  // expected-error @+1 {{'vxrt.read_input' op expects one op that gives "n", got two}}
+  %0 = vxrt.read_input 0 : i64 symbol "n"
+  %1 = vxrt.read_input 0 : i64 symbol "n"
   vxrt.return ranks []
 }

@@ -33,7 +33,8 @@ private:
   llvm::DenseMap<DimAttr, mlir::ArrayAttr> parts;
 };
 
-/// The expressions of i64 values of a program over its symbols, each found once.
+/// The expressions of i64 values of a program over its symbols, each found once. A symbol may be one that an input's
+/// element gives (`vxrt.read_input`).
 class EntryExpressions {
 public:
   /// With `maxima`, a maximum of two that is not proved to be one of them is a symbol of that table.

@@ -224,7 +224,8 @@ Value ScheduleBuilder::getHostScalar(Value tensor) {
     // Before anything may write over it, and once.
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(entry, llvm::find_if_not(*entry, llvm::IsaPred<vxrt::ReadInputOp>));
-    value = vxrt::ReadInputOp::create(builder, location, *input, getElementTypeOrSelf(tensor.getType()));
+    value = vxrt::ReadInputOp::create(builder, location, *input, getElementTypeOrSelf(tensor.getType()),
+                                      /*symbol=*/StringAttr());
     scopes.front().scalars[tensor] = value;
   } else {
     Value buffer = getMemory(tensor);
@@ -688,6 +689,9 @@ LogicalResult ScheduleBuilder::buildOp(BindSymbolOp op) {
   if (!value)
     return failure();
   scopes.back().symbols[op.getSymbolAttr()] = value;
+  if (auto read = value.getDefiningOp<vxrt::ReadInputOp>();
+      read && builder.getInsertionBlock() == entry && !read.getSymbol())
+    read.setSymbolAttr(op.getSymbolAttr());
   return checkSymbolRange(op.getSymbolAttr(), value);
 }
 

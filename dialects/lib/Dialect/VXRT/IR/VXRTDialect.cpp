@@ -157,6 +157,13 @@ LogicalResult ReadInputOp::verify() {
     return emitOpError() << "expects an input below " << inputs.size() << ", got " << getInput();
   if (!isa<BufferType>(inputs[getInput()].getType())) // C1
     return emitOpError() << "expects input " << getInput() << " to be a buffer, got " << inputs[getInput()].getType();
+  if (StringAttr symbol = getSymbolAttr()) { // C3
+    if (!llvm::is_contained(program.getSymbols(), symbol))
+      return emitOpError() << "expects a symbol of the program, got " << symbol;
+    for (auto other : program.getBody().front().getOps<ReadInputOp>())
+      if (other != *this && other.getSymbolAttr() == symbol)
+        return emitOpError() << "expects one op that gives " << symbol << ", got two";
+  }
   return verifyHostElement(*this, getElementType()); // C2
 }
 

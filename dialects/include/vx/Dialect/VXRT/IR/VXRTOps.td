@@ -193,15 +193,17 @@ def VXRT_ReadInputOp : VXRT_Op<"read_input"> {
   let summary = "the first element of an input, as the caller gave it";
   let description = [{
     Waits for nothing where the caller gave it in host memory. Stands before all that a device does, so that nothing has written over it yet.
+    With `symbol` it is the value of this symbol of the program, whose own argument nothing reads.
 
     - C1: the program has the input `input`, which is no object.
     - C2: `element_type` is i1 (one byte), i32 or i64.
+    - C3: the program has the symbol `symbol`, and one op in its body gives it.
 
-    Example: `%0 = vxrt.read_input 1 : i64`
+    Example: `%0 = vxrt.read_input 1 : i64 symbol "past"`
   }];
-  let arguments = (ins I64Attr:$input, TypeAttr:$element_type);
+  let arguments = (ins I64Attr:$input, TypeAttr:$element_type, OptionalAttr<StrAttr>:$symbol);
   let results = (outs I64:$result);
-  let assemblyFormat = "$input `:` $element_type attr-dict";
+  let assemblyFormat = "$input `:` $element_type (`symbol` $symbol^)? attr-dict";
   let hasVerifier = 1;
 }
 
