@@ -156,7 +156,7 @@ def check_models(bench):
         os.path.exists(f"{folder}/chat_template.jinja") and os.remove(f"{folder}/chat_template.jinja")
         _, said = bench.tool("vx-compile", folder, "--target=cpu", "-o", bench.path("no.vxm"), code=3)
         bench.check(f"refused: {message}", message in said, said)
-    for flags, message in ((["chat", module, "--prompt", "a"], "--prompt goes with run"), (["chat", module, "--json"], "--json goes with show, run and perplexity"),
+    for flags, message in ((["chat", module, "--prompt", "a"], "--prompt goes with run"), (["chat", module, "--json"], "--json goes with show, run, perplexity and bench"),
                            (["run", module, "--prompt", "a", "--system", "b"], "--system goes with chat"), (["chat"], "chat: expected a module (.vxm), a GGUF file or a folder")):
         _, said = bench.tool("vx-llm", *flags, code=2)
         bench.check(f"refused: {' '.join(flags[::2])}", message in said, said)

@@ -120,7 +120,7 @@ def check_refusals(bench):
             (["--file", bench.path("empty"), "--context=8"], 3, "empty: the text has 0 tokens, expected at least 8, one window"),
             (["--file", bench.path("wrong"), "--context=8"], 3, "wrong: expected UTF-8, got the byte 0xff at offset 7"),
             (["--file", bench.path("cut"), "--context=8"], 3, "cut: expected UTF-8, got the byte 0xc3 at offset 3"),
-            (["--file", bench.path("long"), "--context=65"], 2, "the context is 65 tokens, the model takes 64 at most"),
+            (["--file", bench.path("long"), "--context=65"], 2, "--context: expected a window of 4 to 64 tokens, got 65"),
             (["--file", bench.path("long"), "--context=3"], 2, "--context: expected a window of 4 to 64 tokens, got 3"),
             (["--file", bench.path("none")], 3, "none': No such file"),
             ([], 2, "perplexity: expected --file"),

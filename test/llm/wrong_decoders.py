@@ -186,8 +186,7 @@ def check_wrong_runs(bench):
     for arguments, code, message in (
             (["run", module], 2, "run: expected --prompt"),
             (["run"], 2, "run: expected a module (.vxm), a GGUF file or a folder"),
-            (["bench", module], 2, "'bench' is not supported in this version, expected show, run, chat or perplexity"),
-            (["walk", module], 2, "expected show, run, chat or perplexity, got 'walk'"),
+            (["walk", module], 2, "expected show, run, chat, perplexity or bench, got 'walk'"),
             (["show", path, "--prompt", "a"], 2, "--prompt goes with run"),
             (["run", module, "--prompt", ""], 2, "--prompt: expected a value, got ''"),
             (["run", module, "--prompt", "abcdefgh" * 2], 2, "the prompt has 16 tokens, but the context has room for 16 with the answer"),

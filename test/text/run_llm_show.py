@@ -111,7 +111,7 @@ def main():
             (folder / "bad.gguf").write_bytes(data)
             code, out, error = tool("vx-llm", "show", folder / "bad.gguf")
             check(f"a {label} file ends with 3", code == 3 and message in error and not out, (code, out, error))
-        for arguments, message in ((("bench", "x"), "'bench' is not supported in this version, expected show, run, chat or perplexity"), ((), "expected show, run, chat or perplexity; see --help"), (("show",), "show: expected a GGUF file"), (("sho", "x"), "expected show, run, chat or perplexity, got 'sho'")):
+        for arguments, message in ((("bench",), "bench: expected a module (.vxm), a GGUF file or a folder"), ((), "expected show, run, chat, perplexity or bench; see --help"), (("show",), "show: expected a GGUF file"), (("sho", "x"), "expected show, run, chat, perplexity or bench, got 'sho'")):
             code, out, error = tool("vx-llm", *arguments)
             check(f"'vx-llm {' '.join(arguments)}' ends with 2", code == 2 and message in error, (code, error))
         code, out, error = tool("vx-llm", "show", folder / "none.gguf")

@@ -292,6 +292,18 @@ std::vector<std::string> parseNames(std::string_view flag, std::string_view text
   return names;
 }
 
+std::vector<size_t> parseSizes(const char *flag, const std::string &text) {
+  std::vector<size_t> sizes;
+  for (const std::string &piece : splitList(text)) {
+    size_t size = 0;
+    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), size);
+    if (error != std::errc() || end != piece.data() + piece.size() || size == 0 || size > (1 << 20))
+      throw usageError("{}: expected numbers from 1 to 1048576 between commas, got '{}'", flag, piece);
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
 std::pair<std::string, std::string> splitAssignment(std::string_view flag, const std::string &text) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos)

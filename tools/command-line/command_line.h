@@ -98,6 +98,9 @@ std::vector<std::string> splitList(std::string_view text);
 // one and for one that is there twice.
 std::vector<std::string> parseNames(std::string_view flag, std::string_view text);
 
+// Of a list between commas that `flag` was given: numbers from 1 to 1048576. Throws a usage error.
+std::vector<size_t> parseSizes(const char *flag, const std::string &text);
+
 // The two sides of "NAME=VALUE". Throws a usage error that names `flag` when there is no name or no '='.
 std::pair<std::string, std::string> splitAssignment(std::string_view flag, const std::string &text);
 

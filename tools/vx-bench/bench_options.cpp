@@ -7,8 +7,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
-
 namespace vx::tools {
 
 void addTurnOptions(CLI::App &app, TurnOptions &options, const std::string &runs) {
@@ -22,18 +20,6 @@ void addTurnOptions(CLI::App &app, TurnOptions &options, const std::string &runs
       ->check(wholeNumber(1, 1000000))
       ->group("Measurement");
   app.add_flag("--no-probes", options.noProbes, "Leave out what the machine can do at best")->group("Measurement");
-}
-
-std::vector<size_t> readSizes(const char *flag, const std::string &text) {
-  std::vector<size_t> sizes;
-  for (const std::string &piece : splitList(text)) {
-    size_t size = 0;
-    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), size);
-    if (error != std::errc() || end != piece.data() + piece.size() || size == 0 || size > (1 << 20))
-      throw usageError("{}: expected numbers from 1 to 1048576 between commas, got '{}'", flag, piece);
-    sizes.push_back(size);
-  }
-  return sizes;
 }
 
 std::string moduleOf(const std::string &model, const std::string &device, const std::filesystem::path &scratch) {

@@ -15,9 +15,6 @@ namespace vx::tools {
 // --warm-up, --min-time, --min-runs and --no-probes. `runs` is what is counted: "Calls", "Batches".
 void addTurnOptions(CLI::App &app, TurnOptions &options, const std::string &runs);
 
-// Of a list between commas that `flag` was given: numbers from 1 to 1048576. Throws a usage error.
-std::vector<size_t> readSizes(const char *flag, const std::string &text);
-
 // Of a folder with a model of embeddings, the module that vx-compile makes of it for a device, in `scratch`; else
 // `model` itself.
 std::string moduleOf(const std::string &model, const std::string &device, const std::filesystem::path &scratch);

@@ -64,31 +64,12 @@ static Json kernelJson(const KernelMeasurement &kernel) {
           {"gbs", orNull(kernel.gbs())}};
 }
 
-// Adds each peak's median under its name, and beside it the least and the greatest round.
-static void addPeaks(Json &object, const Peaks &peaks) {
-  uint32_t rounds = 0;
-  for (const auto &[name, spread] : {std::pair<std::string, std::optional<Spread>>("fma_gflops", peaks.fmaGflops),
-                                     {"read_gbs", peaks.readGbs},
-                                     {"copy_gbs", peaks.copyGbs}}) {
-    object[name] = spread ? Json(spread->median) : Json(nullptr);
-    object[name + "_min"] = spread ? Json(spread->least) : Json(nullptr);
-    object[name + "_max"] = spread ? Json(spread->greatest) : Json(nullptr);
-    rounds = std::max(rounds, spread ? spread->rounds : 0);
-  }
-  object["rounds"] = rounds;
-}
-
-// "812.3 (798.0 to 820.1)"
-static std::string spreadText(const std::optional<Spread> &spread) {
-  return spread ? fmt::format("{:.1f} ({:.1f} to {:.1f})", spread->median, spread->least, spread->greatest) : "-";
-}
-
 Json BenchReport::json() const {
   Json document{{"version", 1}, {"producer", "vx " VX_VERSION_STRING}, {"record", benchRecord().json(devices())}};
   document["probes"] = Json::array();
   for (const Probe &probe : probes) {
     Json &entry = document["probes"].emplace_back(Json{{"device", probe.device}, {"threads", probe.threads}});
-    addPeaks(entry, probe.peaks);
+    probe.peaks.addTo(entry);
   }
   document["results"] = Json::array();
   for (const Measurement &result : results) {
@@ -125,7 +106,7 @@ Json BenchReport::json() const {
              {"probe", nullptr}};
     if (result.peaks) {
       entry["probe"] = {{"at_s", result.probesAt}};
-      addPeaks(entry["probe"], *result.peaks);
+      result.peaks->addTo(entry["probe"]);
     }
     if (result.rows) {
       entry["rows"] = *result.rows;
@@ -192,10 +173,7 @@ std::string BenchReport::text() const {
   if (!probes.empty())
     table += "\n";
   for (const Probe &probe : probes)
-    table += fmt::format(
-        "{}{} at best: f32 FMA {} GFLOP/s, read {} GB/s, copy {} GB/s\n", probe.device,
-        probe.threads ? fmt::format(" with {} thread{}", probe.threads, probe.threads == 1 ? "" : "s") : std::string(),
-        spreadText(probe.peaks.fmaGflops), spreadText(probe.peaks.readGbs), spreadText(probe.peaks.copyGbs));
+    table += peaksText(probe.device, probe.threads, probe.peaks);
   return table;
 }
 

@@ -124,8 +124,8 @@ int benchEmbeddings(const char *name, int argc, char **argv) {
   if (!options.load.url.empty())
     return benchEmbeddingServer(options);
   const std::vector<uint32_t> threads = threadCounts(options.threads);
-  const std::vector<size_t> lengths = readSizes("--lengths", options.lengths),
-                            batches = readSizes("--batch-sizes", options.batchSizes);
+  const std::vector<size_t> lengths = parseSizes("--lengths", options.lengths),
+                            batches = parseSizes("--batch-sizes", options.batchSizes);
   CommandFiles files;
   options.report.addFiles(files);
   if (!options.peerModel.empty())

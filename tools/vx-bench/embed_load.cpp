@@ -179,8 +179,8 @@ int benchEmbeddingServer(const EmbedOptions &options) {
       engine->instance.threads = threads[0];
       engine->embedder = std::make_shared<const serve::Embedder>(loadModule(engine->path, files), engine->instance);
     }
-    for (size_t length : readSizes("--lengths", options.lengths))
-      for (size_t batch : readSizes("--batch-sizes", options.batchSizes))
+    for (size_t length : parseSizes("--lengths", options.lengths))
+      for (size_t batch : parseSizes("--batch-sizes", options.batchSizes))
         results.push_back(benchServer(options.load, options.turns.warmUp.value_or(1),
                                       makeEmbedCase(options, engine ? &*engine : nullptr, length, batch)));
   } catch (const serve::Error &failure) {

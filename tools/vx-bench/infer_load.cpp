@@ -306,7 +306,7 @@ int benchInference(const char *name, int argc, char **argv) {
   if (!options.load.engine.empty())
     (void)loadModule(options.load.engine, files);
   std::vector<ServerResult> results;
-  for (size_t rows : readSizes("--batch-sizes", options.batchSizes))
+  for (size_t rows : parseSizes("--batch-sizes", options.batchSizes))
     results.push_back(benchServer(options.load, options.warmUp.value_or(1), makeInferCase(options, threads[0], rows)));
   return reportServer(results, options.load, options.report.json);
 }

@@ -29,17 +29,6 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-double percentile(const std::vector<double> &sorted, double part) {
-  const double rank = std::ceil(part * static_cast<double>(sorted.size()));
-  const size_t index = rank < 1 ? 0 : static_cast<size_t>(rank) - 1;
-  return sorted[std::min(index, sorted.size() - 1)];
-}
-
-Spread spreadOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return {percentile(values, 0.5), values.front(), values.back(), static_cast<uint32_t>(values.size())};
-}
-
 // 10^9 of `amount` per second; nothing when the time is too short to have been measured.
 static std::optional<double> rate(std::optional<double> amount, std::optional<double> milliseconds) {
   if (!amount || !milliseconds || *milliseconds <= 0)

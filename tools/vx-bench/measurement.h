@@ -2,6 +2,7 @@
 #ifndef VX_BENCH_MEASUREMENT_H
 #define VX_BENCH_MEASUREMENT_H
 
+#include "probe_rounds.h"
 #include "signature.h"
 
 #include <memory>
@@ -25,21 +26,6 @@ struct KernelMeasurement {
 
   std::optional<double> gflops() const;
   std::optional<double> gbs() const;
-};
-
-// Values of several turns. `rounds` is not 0.
-struct Spread {
-  double median = 0;
-  double least = 0;
-  double greatest = 0;
-  uint32_t rounds = 0;
-};
-
-// What a device can do at best, by the turns that its probes took. Nothing where this tool has no probe for it.
-struct Peaks {
-  std::optional<Spread> fmaGflops;
-  std::optional<Spread> readGbs;
-  std::optional<Spread> copyGbs; // bytes read and written together
 };
 
 struct Measurement {
@@ -142,12 +128,6 @@ std::unique_ptr<Contestant> makeModuleContestant(const MeasurementRequest &reque
 
 // Fills in what follows from the times of the runs, which are not empty.
 void setTimes(Measurement &measurement, std::vector<double> seconds);
-
-// Of values that are not empty.
-Spread spreadOf(std::vector<double> values);
-
-// The value below which `part` (0 to 1) of the sorted values lie, the nearest one. `sorted` is not empty.
-double percentile(const std::vector<double> &sorted, double part);
 
 } // namespace vx::tools
 

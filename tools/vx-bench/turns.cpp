@@ -41,30 +41,11 @@ static void startProbes(std::vector<ProbeEntry> &probes, std::vector<Entry> &ent
     if (found != probes.end())
       continue;
     showProgress(fmt::format("probing {}", taken.device));
-    ProbeEntry probe{taken.device, taken.threads, nullptr, {}};
-    probe.probe =
-        taken.device.starts_with("cpu") ? makeCpuProbe(std::max(taken.threads, 1u)) : makeGpuProbe(taken.device);
+    ProbeEntry probe{taken.device, taken.threads, makeProbe(taken.device, taken.threads), {}};
     if (probe.probe)
       probe.probe->run(); // The first round records commands and wakes the processor up.
     probes.push_back(std::move(probe));
   }
-}
-
-void ProbeRounds::add(const ProbeRound &round) {
-  auto note = [](std::vector<double> &list, const std::optional<double> &value) {
-    if (value)
-      list.push_back(*value);
-  };
-  note(fmaGflops, round.fmaGflops);
-  note(readGbs, round.readGbs);
-  note(copyGbs, round.copyGbs);
-}
-
-Peaks ProbeRounds::peaks() const {
-  auto orNothing = [](const std::vector<double> &values) {
-    return values.empty() ? std::nullopt : std::optional(spreadOf(values));
-  };
-  return {orNothing(fmaGflops), orNothing(readGbs), orNothing(copyGbs)};
 }
 
 // Threads of what ran before wait for more work with the processor in their hands, as those of ONNX Runtime do, which

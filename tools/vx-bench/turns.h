@@ -3,17 +3,8 @@
 #define VX_BENCH_TURNS_H
 
 #include "bench_report.h"
-#include "device_probe.h"
 
 namespace vx::tools {
-
-// The rounds that a probe took.
-struct ProbeRounds {
-  std::vector<double> fmaGflops, readGbs, copyGbs;
-
-  void add(const ProbeRound &round);
-  Peaks peaks() const;
-};
 
 // Takes its turns with the others of the same module and sizes. After each turn of one of ours the probe of its device
 // and number of threads has a round.

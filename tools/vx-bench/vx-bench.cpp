@@ -282,7 +282,7 @@ static void compareWithForward(std::vector<Measurement> &results, size_t begin) 
 }
 
 static int run(const char *name, int argc, char **argv) {
-  benchRecord(argc, argv);
+  benchRecord("vx-bench", argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "embed")
     return benchEmbeddings(name, argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "infer")

@@ -70,7 +70,8 @@ std::string describeDevice(const vx::Instance &instance) {
 class Conversation {
 public:
   Conversation(const char *tool, RunOptions given)
-      : tool(tool), options(std::move(given)), generator(loadGenerator(tool, options)), prompt(generator),
+      : tool(tool), options(std::move(given)),
+        generator(makeGenerator(loadModel(tool, options), options, options.context)), prompt(generator),
         isTerminal(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
         isColoured(isTerminal && !std::getenv("NO_COLOR")) {
     clear();

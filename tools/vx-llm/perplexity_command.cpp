@@ -7,6 +7,7 @@
 
 #include "vx/base/json_text.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace vx::tools {
@@ -39,13 +40,14 @@ void printPerplexity(const char *tool, const RunOptions &options) {
     throw usageError("perplexity: expected --file");
   const std::vector<uint8_t> text = readFile(options.file);
   withModelErrors(options, [&] {
-    llm::Generator generator = loadGenerator(tool, options, DefaultWindow);
+    const vx::Module module = loadModel(tool, options);
+    const uint64_t most = llm::Generator::infoOf(module).context;
+    const uint64_t window = options.context ? options.context : std::min(DefaultWindow, most);
+    if (window < llm::LeastWindow || window > most)
+      throw usageError("--context: expected a window of {} to {} tokens, got {}", llm::LeastWindow, most, window);
+    llm::Generator generator = makeGenerator(module, options, window);
     if (options.device != "auto")
       tellFallback(tool, options.device, generator.instance());
-    const size_t window = generator.context();
-    if (window < llm::LeastWindow)
-      throw usageError("--context: expected a window of {} to {} tokens, got {}", llm::LeastWindow,
-                       generator.info().context, window);
     llm::Perplexity result;
     Clock::time_point start;
     try {

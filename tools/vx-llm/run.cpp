@@ -7,8 +7,6 @@
 
 #include "vx/base/json_text.h"
 
-#include <algorithm>
-
 namespace vx::tools {
 
 using Json = nlohmann::ordered_json;
@@ -32,18 +30,18 @@ static Json describeAnswer(const llm::Generator &generator, const llm::Answer &a
           {"completion_tokens_per_second", perSecond(steps, answer.answerSeconds)}};
 }
 
-llm::Generator loadGenerator(const char *tool, const RunOptions &options, uint64_t most) {
+vx::Module loadModel(const char *tool, const RunOptions &options) {
   ModuleFile file{options.path, nullptr};
   if (!options.path.ends_with(".vxm"))
     file = compileModelFile(tool, options.path, targetsOf({options.device}, !options.noFallback));
+  return loadModule(file.path);
+}
+
+llm::Generator makeGenerator(const vx::Module &module, const RunOptions &options, uint64_t context) {
   InstanceOptions instance;
   instance.device = options.device;
   instance.noFallback = options.noFallback;
   instance.threads = options.threads;
-  const vx::Module module = loadModule(file.path);
-  uint64_t context = options.context;
-  if (!context && most)
-    context = std::min<uint64_t>(most, llm::Generator::infoOf(module).context);
   return {module, instance, context};
 }
 
@@ -63,7 +61,7 @@ void runModel(const char *tool, RunOptions options) {
   if (!options.prompt)
     throw usageError("run: expected --prompt");
   withModelErrors(options, [&] {
-    llm::Generator generator = loadGenerator(tool, options);
+    llm::Generator generator = makeGenerator(loadModel(tool, options), options, options.context);
     if (options.device != "auto")
       tellFallback(tool, options.device, generator.instance());
     if (!options.json)

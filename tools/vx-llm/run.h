@@ -19,13 +19,18 @@ struct RunOptions {
   bool noFallback = false;
   uint32_t threads = 0;
   bool json = false;
-  std::optional<std::string> system; // of chat: the message before the conversation
-  std::string file;                  // of perplexity: the text
+  std::optional<std::string> system;                // of chat: the message before the conversation
+  std::string file;                                 // of perplexity: the text
+  std::string promptTokens = "512", tokens = "128"; // of bench: sizes between commas, or 0
+  uint32_t runs = 5;
+  bool noProbes = false;
 };
 
-// Compiles a file that is no module, and puts the model on its device. Without a `context` in the options it is that of
-// llm::Generator, or `most` if that is not 0, and in either case no more than the model's. Throws a ToolError.
-llm::Generator loadGenerator(const char *tool, const RunOptions &options, uint64_t most = 0);
+// The module of the command line; of a file that is none, that which vx-compile makes of it. Throws a ToolError.
+vx::Module loadModel(const char *tool, const RunOptions &options);
+
+// Puts the module on its device. `context` is as of llm::Generator. Throws a ToolError.
+llm::Generator makeGenerator(const vx::Module &module, const RunOptions &options, uint64_t context);
 
 // Runs `body`; errors of the model and of texts become ToolErrors.
 void withModelErrors(const RunOptions &options, const std::function<void()> &body);

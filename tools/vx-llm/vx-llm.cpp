@@ -1,4 +1,7 @@
-// vx-llm: what a language model's file holds, answers to prompts, conversations, and how well a text is predicted.
+// vx-llm: what a language model's file holds, answers to prompts, conversations, how well a text is predicted, and
+// tokens a second.
+#include "bench_command.h"
+#include "bench_record.h"
 #include "chat.h"
 #include "command_line.h"
 #include "perplexity_command.h"
@@ -19,6 +22,9 @@ run FILE prints an answer to a prompt. FILE is a module that vx-compile has made
 chat FILE reads messages from standard input, a line each, and answers them. /help lists its commands.
 perplexity FILE prints how well the model predicts a text: as llama.cpp does, in windows of --context tokens, of which the second half
 is scored. A window is computed in one call, with 4 bytes of memory for each of its tokens and each word of the vocabulary.
+bench FILE prints tokens a second: of prompts of --prompt-tokens (pp512), and of --tokens in sequence (tg128), each over an empty
+cache. The mean and the deviation are over --runs runs; a run before them does not count. "bytes a token" are those of the weights that
+a token reads, as the module has them, and "of read" is their rate beside what the device can read, which is probed after each run.
 
 Examples:
   Show:        vx-llm show SmolLM2-135M-Instruct.Q4_1.gguf
@@ -29,30 +35,36 @@ Examples:
                vx-llm chat smol.vxm --system "You answer in one sentence." --max-tokens 200
   Perplexity:  vx-llm perplexity smol.vxm --file wiki.test.raw
                vx-llm perplexity smol.vxm --file wiki.test.raw --context 2048 --json
+  Bench:       vx-llm bench SmolLM2-135M-Instruct.Q4_1.gguf
+               vx-llm bench smol.vxm --prompt-tokens 128,512 --tokens 0 --runs 10 --threads 4 --json
   Sampling:    vx-llm run smol.vxm --prompt "Once" --temperature 0.8 --top-p 0.95 --top-k 40 --min-p 0.05 --seed 7
                vx-llm run smol.vxm --prompt "1, 2," --stop ", 7" --max-tokens 50
   Device:      vx-llm run smol.vxm --prompt "Gravity is" --device=vulkan:0 --no-fallback
 )";
 
-static const std::vector<std::string> Verbs = {"show", "run", "chat", "perplexity"};
+static const std::vector<std::string> Verbs = {"show", "run", "chat", "perplexity", "bench"};
 
 // The commands that a flag goes with.
 static const std::map<std::string_view, std::vector<std::string>> VerbsOf = {
-    {"--json", {"show", "run", "perplexity"}},
+    {"--json", {"show", "run", "perplexity", "bench"}},
     {"--prompt", {"run"}},
     {"--system", {"chat"}},
     {"--max-tokens", {"run", "chat"}},
     {"--stop", {"run", "chat"}},
     {"--context", {"run", "chat", "perplexity"}},
     {"--file", {"perplexity"}},
+    {"--prompt-tokens", {"bench"}},
+    {"--tokens", {"bench"}},
+    {"--runs", {"bench"}},
+    {"--no-probes", {"bench"}},
     {"--temperature", {"run", "chat"}},
     {"--top-k", {"run", "chat"}},
     {"--top-p", {"run", "chat"}},
     {"--min-p", {"run", "chat"}},
     {"--seed", {"run", "chat"}},
-    {"--device", {"run", "chat", "perplexity"}},
-    {"--no-fallback", {"run", "chat", "perplexity"}},
-    {"--threads", {"run", "chat", "perplexity"}},
+    {"--device", {"run", "chat", "perplexity", "bench"}},
+    {"--no-fallback", {"run", "chat", "perplexity", "bench"}},
+    {"--threads", {"run", "chat", "perplexity", "bench"}},
 };
 
 static void checkFlags(const CLI::App &app, std::string_view command) {
@@ -88,6 +100,14 @@ static int run(const char *name, int argc, char **argv) {
          "no more than the model's own")
       ->check(wholeNumber(1, 1 << 24))
       ->group("Run");
+  app.add_option("--prompt-tokens", options.promptTokens, "Sizes of prompts between commas; 512 by default, 0: none")
+      ->group("Bench");
+  app.add_option("--tokens", options.tokens, "Sizes of answers between commas; 128 by default, 0: none")
+      ->group("Bench");
+  app.add_option("--runs", options.runs, "Runs of each size; 5 by default")
+      ->check(wholeNumber(1, 1000000))
+      ->group("Bench");
+  app.add_flag("--no-probes", options.noProbes, "Leave out what the device can do at best")->group("Bench");
   app.add_option("--file", options.file, "The text to predict, UTF-8")->group("Perplexity");
 
   app.add_option("--temperature", sampling.temperature, "0: the most likely token; 1 by default")->group("Sampling");
@@ -105,12 +125,11 @@ static int run(const char *name, int argc, char **argv) {
   app.add_option("--threads", options.threads, "CPU threads; 0: one per core")
       ->check(wholeNumber(0, 1024))
       ->group("Device");
+  benchRecord(name, argc, argv);
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return 0;
   if (command.empty())
     throw usageError("expected {}; see --help", joinWords(Verbs, "or"));
-  if (command == "bench")
-    throw usageError("'{}' is not supported in this version, expected {}", command, joinWords(Verbs, "or"));
   if (!std::ranges::count(Verbs, command))
     throw usageError("expected {}, got '{}'", joinWords(Verbs, "or"), command);
   checkFlags(app, command);
@@ -123,8 +142,10 @@ static int run(const char *name, int argc, char **argv) {
     runModel(name, options);
   else if (command == "chat")
     chat(name, options);
-  else
+  else if (command == "perplexity")
     printPerplexity(name, options);
+  else
+    benchModel(name, options);
   return 0;
 }
 

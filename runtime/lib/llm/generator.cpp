@@ -180,6 +180,38 @@ std::vector<float> Generator::run(Call &call, std::span<const int32_t> tokens) {
   return {logits.begin(), logits.end()};
 }
 
+std::vector<float> Generator::compute(std::span<const int32_t> tokens, const std::function<bool()> &isCancelled) {
+  if (tokens.size() == 1)
+    return run(*decode, tokens);
+  std::vector<float> logits;
+  for (size_t at = 0; at < tokens.size(); at += PromptChunk) {
+    if (isCancelled && isCancelled())
+      return {};
+    logits = run(*extend, tokens.subspan(at, std::min(PromptChunk, tokens.size() - at)));
+  }
+  return logits;
+}
+
+void Generator::checkTokens(const char *function, std::span<const int32_t> tokens) const {
+  for (const int32_t token : tokens)
+    if (token < 0 || static_cast<size_t>(token) >= model.vocabulary)
+      throw argumentError("{}: expected tokens from 0 to {}, got {}", function, model.vocabulary - 1, token);
+}
+
+void Generator::clear() {
+  ++answers;
+  cached.clear();
+}
+
+std::vector<float> Generator::append(std::span<const int32_t> tokens) {
+  if (tokens.empty() || tokens.size() > room - cached.size())
+    throw argumentError("append: expected 1 to {} tokens, the room that is left of {}, got {}", room - cached.size(),
+                        room, tokens.size());
+  checkTokens("append", tokens);
+  ++answers;
+  return compute(tokens);
+}
+
 // ln(e^logits[token] / the sum of e^logits)
 static double logProbability(std::span<const float> logits, int32_t token) {
   const float largest = *std::ranges::max_element(logits);
@@ -194,9 +226,7 @@ std::vector<double> Generator::score(std::span<const int32_t> tokens, size_t fir
     throw argumentError("score: expected a first token from 1 to {}, got {}", tokens.size(), first);
   if (tokens.size() > room)
     throw argumentError("score: expected at most {} tokens, the context, got {}", room, tokens.size());
-  for (const int32_t token : tokens)
-    if (token < 0 || static_cast<size_t>(token) >= model.vocabulary)
-      throw argumentError("score: expected tokens from 0 to {}, got {}", model.vocabulary - 1, token);
+  checkTokens("score", tokens);
   std::vector<double> scores;
   if (first == tokens.size())
     return scores;
@@ -271,14 +301,11 @@ std::optional<std::string> Generation::next() {
     const auto last = prompt.begin() + static_cast<std::ptrdiff_t>(prompt.size()) - 1;
     cached.erase(std::mismatch(cached.begin(), cached.end(), prompt.begin(), last).first, cached.end());
     made.cachedTokens = cached.size();
-    const std::span<const int32_t> all(prompt);
-    while (cached.size() < prompt.size() && !isCancelled())
-      logits = generator.run(*generator.extend,
-                             all.subspan(cached.size(), std::min(PromptChunk, prompt.size() - cached.size())));
+    logits = generator.compute(std::span(prompt).subspan(cached.size()), [this] { return isCancelled(); });
     made.promptSeconds = secondsSince(start);
     start = std::chrono::steady_clock::now();
   } else if (!isCancelled()) {
-    logits = generator.run(*generator.decode, std::span(&made.tokens.back(), 1));
+    logits = generator.compute(std::span(&made.tokens.back(), 1));
   }
   std::string piece;
   if (!isCancelled()) {

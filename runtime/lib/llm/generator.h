@@ -132,6 +132,11 @@ public:
   Generation start(std::span<const int32_t> prompt, const GenerateOptions &options);
   // The tokens of a prompt. Throws as `generate`.
   std::vector<int32_t> encode(std::string_view prompt) const;
+  // Forgets the tokens of the cache. An answer in progress ends.
+  void clear();
+  // The logits of the token after `tokens`, which follow those of the cache and stay in it. An answer in progress ends.
+  // Throws Error::argument for no tokens, for more than the room that is left, and for a number that is no token.
+  std::vector<float> append(std::span<const int32_t> tokens);
   // The natural logarithm of the probability of each token from number `first` on, given all tokens before it. The
   // cache does not change. The logits of all tokens are in memory at one time, 4 bytes for each word of the vocabulary
   // and token. Throws Error::argument for a `first` that is not from 1 to the number of tokens, for more tokens than
@@ -140,8 +145,10 @@ public:
 
 private:
   friend class Generation;
-  // The logits after the last of `tokens`, which follow those of the cache.
   std::vector<float> run(Call &call, std::span<const int32_t> tokens);
+  // `append` of tokens that fit, a part of a long prompt at a time; empty if it ends early since `isCancelled` says so.
+  std::vector<float> compute(std::span<const int32_t> tokens, const std::function<bool()> &isCancelled = {});
+  void checkTokens(const char *function, std::span<const int32_t> tokens) const;
 
   const Module module;
   ModelInfo model;

@@ -1,4 +1,4 @@
-// What a device can do at best. Probes take their turns with what is timed, so that both see the same machine.
+// Peak rates of a device. Probes take their turns with the timed calls, so that both see the same machine.
 #ifndef VX_BENCH_DEVICE_PROBE_H
 #define VX_BENCH_DEVICE_PROBE_H
 
@@ -28,6 +28,9 @@ std::unique_ptr<DeviceProbe> makeCpuProbe(uint32_t threads);
 // `device` is "vulkan:N" or "cuda:N"; null for others, and for Vulkan when this tool was built without the kernels (no
 // spirv-as). Throws ToolError.
 std::unique_ptr<DeviceProbe> makeGpuProbe(const std::string &device);
+
+// That of a device of an instance's report: "cpu:0", "cuda:1". `threads` is for the CPU; 0 counts as 1.
+std::unique_ptr<DeviceProbe> makeProbe(const std::string &device, uint32_t threads);
 
 } // namespace vx::tools
 

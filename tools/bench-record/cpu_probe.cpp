@@ -148,4 +148,8 @@ private:
 
 std::unique_ptr<DeviceProbe> makeCpuProbe(uint32_t threads) { return std::make_unique<CpuProbe>(threads); }
 
+std::unique_ptr<DeviceProbe> makeProbe(const std::string &device, uint32_t threads) {
+  return device.starts_with("cpu") ? makeCpuProbe(std::max(threads, 1u)) : makeGpuProbe(device);
+}
+
 } // namespace vx::tools

@@ -33,8 +33,8 @@ struct BenchRecord {
   std::string text(const std::vector<RecordedDevice> &devices) const;
 };
 
-// That of this process. The first call is at its start and has the command line.
-const BenchRecord &benchRecord(int argc = 0, char **argv = nullptr);
+// That of this process. The first call is at its start and has the tool's name and the command line.
+const BenchRecord &benchRecord(const char *tool = nullptr, int argc = 0, char **argv = nullptr);
 
 } // namespace vx::tools
 

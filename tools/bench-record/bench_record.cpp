@@ -21,7 +21,7 @@ static std::string hostName() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
 }
 
-// What stands behind the first "KEY : " of a file of /proc.
+// The model that the first processor of /proc/cpuinfo has.
 static std::string cpuModel() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -63,7 +63,7 @@ static std::string quoted(const std::string &word) {
   return text + "'";
 }
 
-static BenchRecord makeRecord(int argc, char **argv) {
+static BenchRecord makeRecord(const char *tool, int argc, char **argv) {
   BenchRecord record;
   record.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   record.host = hostName();
@@ -73,12 +73,12 @@ static BenchRecord makeRecord(int argc, char **argv) {
   record.driver = nvidiaDriver();
   record.commit = sourceCommit();
   for (int i = 0; i < argc; ++i)
-    record.command += (i ? " " : "") + quoted(i ? argv[i] : "vx-bench");
+    record.command += (i ? " " : "") + (i ? quoted(argv[i]) : tool);
   return record;
 }
 
-const BenchRecord &benchRecord(int argc, char **argv) {
-  static const BenchRecord record = makeRecord(argc, argv);
+const BenchRecord &benchRecord(const char *tool, int argc, char **argv) {
+  static const BenchRecord record = makeRecord(tool, argc, argv);
   return record;
 }
 
