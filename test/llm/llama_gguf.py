@@ -8,6 +8,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "ops"))
 import blocks  # noqa: E402
+from llama_oracle import frequencies  # noqa: E402
 from random_models import llama_depth
 
 PARTS = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm",
@@ -79,9 +80,18 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
     if not is_phi or settings["rope_theta"] != 10000:  # which the converter does not write
         writer.add_float32(f"{architecture}.rope.freq_base", float(settings["rope_theta"]))
     rope = settings.get("rope_scaling") or {}
-    if rope.get("rope_type") == "linear":
-        writer.add_string(f"{architecture}.rope.scaling.type", "linear")
-        writer.add_float32(f"{architecture}.rope.scaling.factor", rope["factor"])
+    variant = {"su": "longrope"}.get(rope.get("type"), rope.get("rope_type"))
+    if variant in ("linear", "yarn", "longrope"):
+        writer.add_string(f"{architecture}.rope.scaling.type", variant)
+        for key, name in (("factor", "factor"), ("attention_factor", "yarn_attn_factor"), ("beta_fast", "yarn_beta_fast"), ("beta_slow", "yarn_beta_slow")):
+            if key in rope and variant != "longrope":
+                writer.add_float32(f"{architecture}.rope.scaling.{name}", rope[key])
+        if "original_max_position_embeddings" in rope:
+            writer.add_uint32(f"{architecture}.rope.scaling.original_context_length", rope["original_max_position_embeddings"])
+    if variant == "longrope":
+        writer.add_float32(f"{architecture}.rope.scaling.attn_factor", float(frequencies(settings)[1]))
+        for room in ("short", "long"):
+            writer.add_tensor(f"rope_factors_{room}.weight", np.float32(rope[f"{room}_factor"]))
     if tokens is not None:
         writer.add_tokenizer_model("gpt2")
         writer.add_tokenizer_pre("gpt-2")
@@ -107,10 +117,9 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
         # Vectors stay f32, as llama.cpp's converter has it.
         stored = TYPES[kind if tensor.ndim > 1 else "F32"]
         writer.add_tensor(rename(name, GEMMA3_PARTS if is_gemma else PHI_PARTS if is_phi else PARTS), quantized(tensor, stored), raw_dtype=stored)
-    if rope.get("rope_type") == "llama3":
-        from llama_oracle import frequencies
-        plain = frequencies({**settings, "rope_scaling": None})
-        writer.add_tensor("rope_freqs.weight", (plain / frequencies(settings)).astype(np.float32))
+    if variant == "llama3":
+        plain, _ = frequencies({**settings, "rope_scaling": None})
+        writer.add_tensor("rope_freqs.weight", (plain / frequencies(settings)[0]).astype(np.float32))
     for name, tensor, stored in more:
         writer.add_tensor(name, tensor, raw_dtype=stored)
     writer.write_header_to_file(path)

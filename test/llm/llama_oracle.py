@@ -5,24 +5,42 @@ import numpy as np
 from random_models import llama_depth
 
 
-def frequencies(settings):
+def frequencies(settings, context=None):
+    """How far each pair turns from one position to the next, and what its cosine and sine are multiplied by. `context` is the room of the cache, or the model's context."""
     depth = int(llama_depth(settings) * settings.get("partial_rotary_factor", 0.5 if settings["model_type"] == "phi" else 1))
-    inverse = settings["rope_theta"] ** (-np.arange(0, depth, 2) / depth)
+    theta, longest = settings["rope_theta"], settings["max_position_embeddings"]
+    inverse, scale = theta ** (-np.arange(0, depth, 2) / depth), 1
     rope = settings.get("rope_scaling") or {}
-    if rope.get("rope_type") == "linear":
-        inverse = inverse / rope["factor"]
-    elif rope.get("rope_type") == "llama3":
-        turns = rope["original_max_position_embeddings"] * inverse / (2 * np.pi)
+    kind, factor = rope.get("rope_type", rope.get("type")), rope.get("factor")
+    original = settings.get("original_max_position_embeddings") or rope.get("original_max_position_embeddings", longest)
+    if kind == "linear":
+        inverse = inverse / factor
+    elif kind == "llama3":
+        turns = original * inverse / (2 * np.pi)
         share = np.clip((turns - rope["low_freq_factor"]) / (rope["high_freq_factor"] - rope["low_freq_factor"]), 0, 1)
-        inverse = inverse * (share + (1 - share) / rope["factor"])
-    return inverse
+        inverse = inverse * (share + (1 - share) / factor)
+    elif kind == "yarn":
+        # The pair that turns so many times in the first context: original * theta^(-2 pair / depth) = 2 pi turns.
+        low, high = (depth / 2 * np.log(original / (2 * np.pi * turns)) / np.log(theta) for turns in (rope.get("beta_fast", 32), rope.get("beta_slow", 1)))
+        if rope.get("truncate", True):
+            low, high = np.floor(low), np.ceil(high)
+        low, high = max(low, 0), min(high, depth - 1)
+        share = np.clip((np.arange(depth // 2) - low) / (high - low), 0, 1)
+        inverse = inverse * (1 - share) + inverse / factor * share
+        above, below = ((rope["mscale"], rope["mscale_all_dim"]) if "mscale" in rope else (1, 0))
+        scale = rope.get("attention_factor", (0.1 * above * np.log(factor) + 1) / (0.1 * below * np.log(factor) + 1))
+    elif kind in ("longrope", "su"):
+        inverse = inverse / rope["long_factor" if (context or longest) > original else "short_factor"]
+        scale = rope.get("attention_factor", np.sqrt(1 + np.log(longest / original) / np.log(original)))
+    return inverse, scale
 
 
-def turn(x, angles):
-    """[length, heads, depth] by [length, pairs]; a pair is an element of each half of those that turn."""
-    pairs = angles.shape[1]
-    first, second, rest = np.split(x, [pairs, 2 * pairs], axis=-1)
-    cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
+def turn(x, rotary):
+    """[length, heads, depth], from position 0 on; a pair is an element of each half of those that turn."""
+    inverse, scale = rotary
+    angles = np.arange(len(x))[:, None, None] * inverse
+    first, second, rest = np.split(x, [len(inverse), 2 * len(inverse)], axis=-1)
+    cos, sin = scale * np.cos(angles), scale * np.sin(angles)
     return np.concatenate([first * cos - second * sin, second * cos + first * sin, rest], axis=-1)
 
 
@@ -60,9 +78,8 @@ def attend(q, k, v, seen, scale):
     return np.einsum("hst,thd->shd", scores / scores.sum(-1, keepdims=True), v).reshape(len(q), -1)
 
 
-def phi_logits(settings, tensors, ids):
+def phi_logits(settings, tensors, ids, rotary):
     length, depth = len(ids), llama_depth(settings)
-    angles = np.arange(length)[:, None] * frequencies(settings)[None]
 
     def linear(x, name):
         return x @ tensors[name + ".weight"].astype(np.float64).T + tensors[name + ".bias"]
@@ -76,17 +93,19 @@ def phi_logits(settings, tensors, ids):
         name = f"model.layers.{layer}."
         h = norm(x, name + "input_layernorm")
         q, k, v = (linear(h, f"{name}self_attn.{part}_proj").reshape(length, -1, depth) for part in "qkv")
-        attended = attend(turn(q, angles), turn(k, angles), v, np.tri(length, dtype=bool), depth**-0.5)
+        attended = attend(turn(q, rotary), turn(k, rotary), v, np.tri(length, dtype=bool), depth**-0.5)
         x = x + linear(attended, name + "self_attn.dense") + linear(GELU[settings["hidden_act"]](linear(h, name + "mlp.fc1")), name + "mlp.fc2")
     head = tensors["model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight"]
     return norm(x, "model.final_layernorm") @ head.astype(np.float64).T + tensors["lm_head.bias"]
 
 
-def logits(settings, tensors, ids):
-    if settings["model_type"] in ("gpt2", "phi"):
-        return {"gpt2": gpt2_logits, "phi": phi_logits}[settings["model_type"]](settings, tensors, ids)
+def logits(settings, tensors, ids, context=None):
+    if settings["model_type"] == "gpt2":
+        return gpt2_logits(settings, tensors, ids)
+    rotary = frequencies(settings, context)
+    if settings["model_type"] == "phi":
+        return phi_logits(settings, tensors, ids, rotary)
     depth, length = llama_depth(settings), len(ids)
-    angles = np.arange(length)[:, None] * frequencies(settings)[None]
 
     def weight(name):
         return tensors[name].astype(np.float64)
@@ -111,11 +130,11 @@ def logits(settings, tensors, ids):
     x = weight("model.embed_tokens.weight")[np.asarray(ids)]
     if is_gemma:
         x = x * settings["hidden_size"] ** 0.5
-        all_angles, angles = angles, np.arange(length)[:, None] * frequencies({**settings, "rope_theta": settings["rope_local_base_freq"], "rope_scaling": None})[None]
+        all_rotary, rotary = rotary, frequencies({**settings, "rope_theta": settings["rope_local_base_freq"], "rope_scaling": None})
     for layer in range(settings["num_hidden_layers"]):
         name = f"model.layers.{layer}."
         is_full = is_gemma and (settings["layer_types"][layer] == "full_attention" if "layer_types" in settings else layer % 6 == 5)
-        turns, seen = (all_angles, causal) if is_full else (angles, near)
+        turns, seen = (all_rotary, causal) if is_full else (rotary, near)
         h = norm(x, name + "input_layernorm")
         q, k, v = (linear(h, f"{name}self_attn.{part}_proj").reshape(length, -1, depth) for part in "qkv")
         q, k = (turn(head_norm(part, f"{name}self_attn.{which}_norm"), turns) for part, which in ((q, "q"), (k, "k")))

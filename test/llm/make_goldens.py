@@ -21,6 +21,8 @@ from random_models import BERT_GOLDENS, DECODER_GOLDENS, LENGTHS, LONG, LONG_GOL
 
 
 def load(kind, settings, tensors):
+    if (settings.get("rope_scaling") or {}).get("type") == "su":  # a name that transformers knows no more
+        settings = {**settings, "rope_scaling": {**settings["rope_scaling"], "type": "longrope"}}
     config = transformers.AutoConfig.for_model(**settings)
     config._attn_implementation = "eager"
     model = getattr(transformers, kind).from_config(config).double().eval()

@@ -239,7 +239,26 @@ PHI_GOLDENS = {
     "phi_groups": (phi_settings(num_key_value_heads=2, intermediate_size=40, partial_rotary_factor=0.25, rope_theta=500.0, layer_norm_eps=1e-2), 52),
     "phi_tied": (phi_settings(tie_word_embeddings=True, num_hidden_layers=1, partial_rotary_factor="gone", hidden_act="gelu", rope_scaling={"rope_type": "linear", "factor": 4.0}), 53),
 }
-DECODER_GOLDENS = {**LLAMA_GOLDENS, **GPT2_GOLDENS, **PHI_GOLDENS}
+
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
+SLOW_YARN = {**YARN, "beta_fast": 3.0, "beta_slow": 0.25, "attention_factor": 1.3, "truncate": False}
+LONGROPE = {"rope_type": "longrope", "short_factor": [1.0, 1.1, 1.3, 1.6], "long_factor": [1.2, 1.9, 3.5, 7.0], "original_max_position_embeddings": 32}
+ROTARY_GOLDENS = {
+    "yarn": (llama_settings(rope_scaling=YARN), 61),
+    "yarn_betas": (llama_settings("qwen3", rope_theta=500.0, rope_scaling=SLOW_YARN), 62),
+    "yarn_mscale": (llama_settings(rope_theta=50.0, rope_scaling={**YARN, "factor": 8.0, "beta_fast": 1.5, "beta_slow": 0.5, "mscale": 1.2, "mscale_all_dim": 0.4, "original_max_position_embeddings": "gone"}), 63),
+    "yarn_part": (phi_settings(hidden_size=64, rope_scaling={**YARN, "beta_fast": 2.0, "beta_slow": 0.5, "attention_factor": 0.8, "original_max_position_embeddings": 40}), 64),
+    "longrope": (llama_settings(rope_scaling=LONGROPE), 65),
+    "longrope_scale": (llama_settings("qwen2", num_hidden_layers=1, rope_scaling={**LONGROPE, "rope_type": "gone", "type": "su", "attention_factor": 1.4}), 66),
+}
+for settings, _ in ROTARY_GOLDENS.values():
+    settings["rope_scaling"] = {key: value for key, value in settings["rope_scaling"].items() if value != "gone"}
+DECODER_GOLDENS = {**LLAMA_GOLDENS, **GPT2_GOLDENS, **PHI_GOLDENS, **ROTARY_GOLDENS}
+
+
+def short_context(settings):
+    """With room for no more tokens than this, heads turn by other factors; 0: they do not."""
+    return (settings.get("rope_scaling") or {}).get("original_max_position_embeddings", 0) if "short_factor" in (settings.get("rope_scaling") or {}) else 0
 
 
 def decoder_weights(settings, seed):
@@ -251,5 +270,7 @@ LONG = 1000
 LONG_GOLDENS = {
     "long_llama": (llama_settings(vocab_size=60, max_position_embeddings=1100), 21),
     "long_gemma3": (llama_settings("gemma3_text", vocab_size=60, max_position_embeddings=1100, num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"], query_pre_attn_scalar=16), 21),
+    "long_yarn": (llama_settings(vocab_size=60, max_position_embeddings=1100, rope_scaling={**YARN, "original_max_position_embeddings": 275}), 21),
+    "long_longrope": (llama_settings(vocab_size=60, max_position_embeddings=1100, num_hidden_layers=1, rope_scaling={**LONGROPE, "original_max_position_embeddings": 500}), 21),
     "long_phi": (phi_settings(vocab_size=60, max_position_embeddings=1100), 21),
 }

@@ -22,7 +22,7 @@ for folder in ("serve", "common", "e2e", "llm"):
 from embedding_models import write_json  # noqa: E402
 from llama_gguf import TYPES, joined, rounded, write_gpt2, write_llama  # noqa: E402
 from llama_oracle import divergence, logits  # noqa: E402
-from random_models import DECODER_GOLDENS, LENGTHS, LONG, LONG_GOLDENS, decoder_weights, llama_settings, llama_tokens, llama_weights  # noqa: E402
+from random_models import DECODER_GOLDENS, LENGTHS, LONG, LONG_GOLDENS, decoder_weights, llama_settings, llama_tokens, llama_weights, short_context  # noqa: E402
 from run_embeddings import Bench  # noqa: E402
 from run_encoders import write_model  # noqa: E402
 from wrong_decoders import check_wrong_files, check_wrong_folders, check_wrong_runs  # noqa: E402
@@ -93,29 +93,34 @@ def check_goldens(bench):
         modules = {"safetensors": bench.compile_model(bench.folder_of(name, settings, tensors), name)[0]}
         # llama.cpp's converter has Mistral as llama, without its window, and Gemma 3's scores divided by the root of a key's size;
         # of Phi 2 it knows one activation, and a head that is not tied.
+        # Its YaRN has no mscale, and the pairs where it changes are whole numbers.
         if name == "gpt2_inner":
             # As the first files of GPT-2 have it: without the name of the model, and with the masks of attention.
             bare = {**{tensor.removeprefix("transformer."): values for tensor, values in tensors.items()}, "h.0.attn.bias": np.ones((1, 1, 64, 64), np.float32)}
             modules["bare names"] = bench.compile_model(bench.folder_of("bare", settings, bare), "bare", "cpu")[0]
-        elif settings.get("query_pre_attn_scalar", 16) == 16 and not (settings.get("sliding_window") and settings["model_type"] == "mistral") and name != "phi_tied":
+        elif settings.get("query_pre_attn_scalar", 16) == 16 and not (settings.get("sliding_window") and settings["model_type"] == "mistral") and name not in ("phi_tied", "yarn_mscale", "yarn_betas"):
             (write_gpt2 if is_gpt2 else write_llama)(bench.path(name + ".gguf"), settings, joined(tensors) if name == "phi_groups" else tensors, tokens=letters(words))
             modules["GGUF"] = bench.compile_model(bench.path(name + ".gguf"), name + "-gguf", "cpu")[0]
-        prompts = {length: llama_tokens(settings, seed, length) for length in LENGTHS}
-        for source, module in modules.items():
-            for device in bench.devices if source == "safetensors" else ["cpu"]:
-                answers, results = bench.calls(module, device, [f"prefill {text_of(ids)}" for ids in prompts.values()], words)
-                for (length, ids), rows in zip(prompts.items(), results, strict=True):
-                    title = f"{name} of {source}, {length} tokens on {device}"
-                    bench.near(f"{title} as transformers", rows[-3:], goldens[f"{name}_{length}"])
-                    bench.near(f"{title} as NumPy", rows, logits(settings, tensors, ids))
-        check_steps(bench, name, settings, tensors, modules["safetensors"], prompts[33])
+        # transformers chooses LongRoPE's factors by the length of the sequence, vx by the room of the cache.
+        whole, short = settings.get("max_position_embeddings", 64), short_context(settings)
+        for room in {whole, short} - {0}:
+            prompts = {length: llama_tokens(settings, seed, length) for length in LENGTHS if not short or (length <= short) == (room == short)}
+            for source, module in modules.items():
+                for device in bench.devices if source == "safetensors" else ["cpu"]:
+                    answers, results = bench.calls(module, device, [f"prefill {text_of(ids)}" for ids in prompts.values()], words, room)
+                    for (length, ids), rows in zip(prompts.items(), results, strict=True):
+                        title = f"{name} of {source}, {length} tokens on {device}"
+                        bench.near(f"{title} as transformers", rows[-3:], goldens[f"{name}_{length}"])
+                        bench.near(f"{title} as NumPy", rows, logits(settings, tensors, ids, room))
+            check_steps(bench, name, settings, tensors, modules["safetensors"], prompts[max(prompts)], room)
 
 
-def check_steps(bench, name, settings, tensors, module, ids):
+def check_steps(bench, name, settings, tensors, module, ids, room):
     """A prompt in chunks, and token by token, over the cache; then another prompt in its place."""
-    words, want = settings["vocab_size"], logits(settings, tensors, ids)
+    words, want = settings["vocab_size"], logits(settings, tensors, ids, room)
+    last = len(ids) - 24
     for device in bench.devices:
-        plans = {"whole": [33], "chunks": [7, 1, 16, 9], "steps": [1] * 33, "a chunk and steps": [30, 1, 1, 1]}
+        plans = {"whole": [len(ids)], "chunks": [7, 1, 16, last], "steps": [1] * len(ids), "a chunk and steps": [len(ids) - 3, 1, 1, 1]}
         lines, ends = [], []
         for plan in plans.values():  # the same instance: each begins anew over what the one before has left
             at = 0
@@ -123,7 +128,7 @@ def check_steps(bench, name, settings, tensors, module, ids):
                 lines.append(f"{'decode' if count == 1 else 'extend'} {at} {text_of(ids[at:at + count])}")
                 at += count
                 ends.append(at)
-        answers, results = bench.calls(module, device, lines, words)
+        answers, results = bench.calls(module, device, lines, words, room)
         bench.check(f"{name}: calls on {device}", all(answer == "done 1" for answer in answers), answers)
         got = np.concatenate(results)
         bench.near(f"{name}: {', '.join(plans)} on {device}", got, want[np.array(ends) - 1])

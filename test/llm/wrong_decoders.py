@@ -7,7 +7,7 @@ import numpy as np
 
 from embedding_models import write_json
 from llama_gguf import PHI_PARTS, rename, write_llama
-from random_models import LLAMA3, llama_settings, llama_weights, phi_settings, phi_weights
+from random_models import LLAMA3, LONGROPE, YARN, llama_settings, llama_weights, phi_settings, phi_weights
 
 
 def letters(count):
@@ -28,6 +28,7 @@ def check_wrong_files(bench):
     norm, query = "blk.1.attn_norm.weight", "blk.0.attn_q.weight"
     wide = (query, np.zeros((32, 32), np.float64), gguf.GGMLQuantizationType.F64)
     plain = gguf.GGMLQuantizationType.F32
+    yarn = {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0}
     without_query = ("model.layers.0.self_attn.q_proj.weight",)
     without_norm = ("model.layers.1.input_layernorm.weight",)
     for name, changes, message in (
@@ -39,7 +40,22 @@ def check_wrong_files(bench):
             ("heads", dict(keys={"attention.head_count_kv": 3}), "key 'llama.attention.head_count': expected a multiple of 'attention.head_count_kv', 3, got 4"),
             ("a width", dict(keys={"attention.head_count": 6}), "key 'llama.embedding_length': expected a multiple of 'attention.head_count', 6, got 32"),
             ("values of another size", dict(keys={"attention.value_length": 4}), "key 'llama.attention.value_length': expected the size of a key, 8, got 4"),
-            ("rotary positions", dict(keys={"rope.scaling.type": "yarn"}), "key 'llama.rope.scaling.type': expected one of none, linear, got \"yarn\""),
+            ("rotary positions", dict(keys={"rope.scaling.type": "dynamic"}), "key 'llama.rope.scaling.type': expected one of none, linear, longrope, yarn, got \"dynamic\""),
+            ("YaRN without a factor", dict(keys={"rope.scaling.type": "yarn"}), "key 'llama.rope.scaling.factor': expected a number above 0, got none"),
+            ("YaRN of a factor of 0", dict(keys={"rope.scaling.type": "yarn", "rope.scaling.factor": 0.0}), "key 'llama.rope.scaling.factor': expected a number above 0, got 0"),
+            ("YaRN in a context of 0", dict(keys={**yarn, "rope.scaling.original_context_length": 0}), "key 'llama.rope.scaling.original_context_length': expected a number above 0, got 0"),
+            ("a part of YaRN", dict(keys={**yarn, "rope.scaling.yarn_ext_factor": 0.5}), "key 'llama.rope.scaling.yarn_ext_factor': expected 1, got 0.5"),
+            ("YaRN with another scale", dict(keys={**yarn, "rope.scaling.yarn_log_multiplier": 0.5}), "key 'llama.rope.scaling.yarn_log_multiplier' is 0.5, but the family llama does not read this key"),
+            ("YaRN's bounds", dict(keys={**yarn, "rope.scaling.yarn_beta_slow": 32.0}), "key 'llama.rope.scaling.yarn_beta_slow': expected less than the fast one, 32, got 32"),
+            ("YaRN's scale", dict(keys={**yarn, "rope.scaling.yarn_attn_factor": -1.0}), "key 'llama.rope.scaling.yarn_attn_factor': expected a number above 0, got -1"),
+            ("a scale", dict(keys={"rope.scaling.attn_factor": "1"}), "key 'llama.rope.scaling.attn_factor': expected a number, got \"1\""),
+            ("keys of YaRN for another type", dict(keys={"rope.scaling.yarn_beta_fast": 8.0}), "key 'llama.rope.scaling.yarn_beta_fast' is 8, but the family llama does not read this key"),
+            ("LongRoPE without factors", dict(keys={"rope.scaling.type": "longrope"}), "tensor 'rope_factors_short.weight': expected f32[4], got no such tensor"),
+            ("LongRoPE of half of the factors", dict(more=(("rope_factors_long.weight", np.ones(4, np.float32), plain),)), "tensor 'rope_factors_short.weight': expected f32[4], got no such tensor"),
+            ("LongRoPE of other sizes", dict(more=(("rope_factors_short.weight", np.ones(4, np.float32), plain), ("rope_factors_long.weight", np.ones(5, np.float32), plain))), "tensor 'rope_factors_long.weight': expected f32[4], got f32 of 1 dimensions"),
+            ("LongRoPE of another type", dict(more=(("rope_factors_short.weight", np.ones(4, np.float16), gguf.GGMLQuantizationType.F16), ("rope_factors_long.weight", np.ones(4, np.float32), plain))), "tensor 'rope_factors_short.weight': expected f32[4], got f16 of 1 dimensions"),
+            ("LongRoPE of a factor of 0", dict(more=(("rope_factors_short.weight", np.ones(4, np.float32), plain), ("rope_factors_long.weight", np.float32([1, 0, 1, 1]), plain))), "tensor 'rope_factors_long.weight': expected numbers above 0, got 0.000000 at place 1"),
+            ("factors that no type reads", dict(keys=yarn, more=(("rope_factors_long.weight", np.ones(4, np.float32), plain),)), "tensor 'rope_factors_long.weight' is not one of the family llama"),
             ("an odd rotation", dict(keys={"rope.dimension_count": 7}), "key 'llama.rope.dimension_count': expected an even number, got 7"),
             ("a large rotation", dict(keys={"rope.dimension_count": 16}), "key 'llama.rope.dimension_count': expected a number from 1 to 8, got 16"),
             ("experts", dict(keys={"expert_count": 4}), "key 'llama.expert_count': expected 0: a mixture of experts is not supported, got 4"),
@@ -119,13 +135,30 @@ def check_wrong_folders(bench):
     def change_settings(**changes):
         return lambda path: write_json(f"{path}/config.json", {key: value for key, value in {**settings, **changes}.items() if value != "gone"})
 
+    def other_scaling(whole, **changes):
+        return change_settings(rope_scaling={key: value for key, value in {**whole, **changes}.items() if value != "gone"})
+
     def scaling(**changes):
-        return change_settings(rope_scaling={key: value for key, value in {**LLAMA3, **changes}.items() if value != "gone"})
+        return other_scaling(LLAMA3, **changes)
 
     for name, change, message in (
             ("a key that is not read", change_settings(final_logit_softcapping=30.0), config + "'final_logit_softcapping' is 30, but the family llama does not read this key"),
-            ("rotary positions", scaling(rope_type="yarn"), config + "'rope_scaling': 'rope_type': expected one of default, linear, llama3, got \"yarn\""),
-            ("an old name of rotary positions", scaling(rope_type="gone", type="dynamic"), config + "'rope_scaling': 'rope_type': expected one of default, linear, llama3, got \"dynamic\""),
+            ("rotary positions", scaling(rope_type="proportional"), config + "'rope_scaling': 'rope_type': expected one of default, linear, llama3, longrope, su, yarn, got \"proportional\""),
+            ("YaRN without a factor", other_scaling(YARN, factor="gone"), config + "'rope_scaling': 'factor': expected a number above 0, got none"),
+            ("YaRN in a context of 0", other_scaling(YARN, original_max_position_embeddings=0), config + "'rope_scaling': 'original_max_position_embeddings': expected a number above 0, got 0"),
+            ("YaRN's bounds", other_scaling(YARN, beta_fast=2, beta_slow=3), config + "'rope_scaling': 'beta_slow': expected less than the fast one, 2, got 3"),
+            ("YaRN's scale", other_scaling(YARN, attention_factor="1"), config + "'rope_scaling': 'attention_factor': expected a number, got \"1\""),
+            ("YaRN of another base", other_scaling(YARN, rope_theta=1), config + "'rope_scaling': 'rope_theta': expected more than 1 for this type of rotary positions, got 1"),
+            ("YaRN with factors", other_scaling(YARN, long_factor=[1]), config + "'rope_scaling': 'long_factor' is [1], but the family llama does not read this key"),
+            ("YaRN's whole numbers", other_scaling(YARN, truncate=0), config + "'rope_scaling': 'truncate': expected true or false, got 0"),
+            ("LongRoPE without factors", other_scaling(LONGROPE, long_factor="gone"), config + "'rope_scaling': 'long_factor': expected a list of 4 numbers above 0, got none"),
+            ("LongRoPE of other sizes", other_scaling(LONGROPE, short_factor=[1, 1, 1]), config + "'rope_scaling': 'short_factor': expected a list of 4 numbers above 0, got 3 values"),
+            ("LongRoPE of texts", other_scaling(LONGROPE, long_factor=[1, "1", 1, 1]), config + "'rope_scaling': 'long_factor': expected a list of 4 numbers above 0, got [1,\"1\",1,1]"),
+            ("LongRoPE of a factor below 0", other_scaling(LONGROPE, long_factor=[1, 1, 1, -2]), config + "'rope_scaling': 'long_factor': expected a list of 4 numbers above 0, got [1,1,1,-2]"),
+            ("LongRoPE of a number", other_scaling(LONGROPE, long_factor=4), config + "'rope_scaling': 'long_factor': expected a list of 4 numbers above 0, got 4"),
+            ("LongRoPE with a scale for each", other_scaling(LONGROPE, short_mscale=1.0), config + "'rope_scaling': 'short_mscale' is 1, but the family llama does not read this key"),
+            ("LongRoPE in a context of 1", other_scaling(LONGROPE, original_max_position_embeddings=1), config + "'rope_scaling': 'original_max_position_embeddings': expected more than 1, got 1"),
+            ("an old name of rotary positions", scaling(rope_type="gone", type="dynamic"), config + "'rope_scaling': 'rope_type': expected one of default, linear, llama3, longrope, su, yarn, got \"dynamic\""),
             ("a key of rotary positions", scaling(beta_fast=32), config + "'rope_scaling': 'beta_fast' is 32, but the family llama does not read this key"),
             ("a factor", scaling(factor="gone"), config + "'rope_scaling': 'factor': expected a number above 0, got none"),
             ("a factor of 0", scaling(factor=0), config + "'rope_scaling': 'factor': expected a number above 0, got 0"),

@@ -52,7 +52,7 @@ void DecoderFunctions::addFunction(StringRef name, ArrayRef<ModelBuilder::Input>
 Value DecoderFunctions::embedding(Part &g) { return g.weight(s.names.embedding + ".weight", {s.words, s.width}); }
 
 RotaryAngles DecoderFunctions::findAngles(const std::string &name, const Rotary &rotary) {
-  return emitAngles(model, name, rotary, {length, past, s.context});
+  return emitAngles(model, name, rotary, {length, past, s.context, room});
 }
 
 Value DecoderFunctions::linear(Part &g, Value x, const std::string &name, int64_t inputs, int64_t outputs,

@@ -45,8 +45,11 @@ public:
   }
   void fail(llvm::StringRef key, const std::string &expected) {
     const GgufValue *value = file.find(architecture + "." + key.str());
+    fail(key, expected, value ? value->text() : "none");
+  }
+  void fail(llvm::StringRef key, const std::string &expected, const std::string &got) {
     model.fail(model.weights.getName() + ": key '" + architecture + "." + key.str() + "': expected " + expected +
-               ", got " + (value ? value->text() : "none"));
+               ", got " + got);
   }
   void expectAllRead() {
     for (const GgufKey &key : file.keys())

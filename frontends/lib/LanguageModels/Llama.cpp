@@ -48,8 +48,10 @@ void readRotary(ConfigFile &config, DecoderSettings &s, double partial) {
   // Version 5 of transformers has one key; a file with both keys agrees with itself.
   const llvm::json::Value *value = config.lookup(key);
   (void)config.lookup("rope_scaling");
-  s.rotary = readRotary(config, "'" + key.str() + "'", value, partial,
-                        {.theta = theta, .depth = s.depth, .context = s.context}, s.family);
+  RotaryBase base = {.theta = theta, .depth = s.depth, .context = s.context};
+  if (const llvm::StringRef original = "original_max_position_embeddings"; config.has(original))
+    base.original = readPositive(config, original);
+  s.rotary = readRotary(config, "'" + key.str() + "'", value, partial, base, s.family);
 }
 
 void readSizes(ConfigFile &config, DecoderSettings &s) {

@@ -12,6 +12,11 @@ struct Rotary {
   /// of the 2 * frequencies.size() elements that turn. The other elements of a head stay.
   std::vector<double> frequencies;
   bool turnsNeighbours = false;
+  /// Cosines and sines are multiplied by this.
+  double scale = 1;
+  /// The same of an instance with room for more than `shortContext` tokens; empty: no other.
+  std::vector<double> longFrequencies = {};
+  int64_t shortContext = 0;
 };
 
 /// theta^(-2i / turned) for i < turned / 2.
@@ -21,6 +26,7 @@ std::vector<double> computeFrequencies(double theta, int64_t turned);
 struct RotaryPositions {
   DimAttr length, past;
   int64_t most; // positions are less than this
+  DimAttr room; // of the instance; null if there is one set of frequencies
 };
 
 /// Cosines and sines of positions: [1, length, 1, pairs].
