@@ -319,7 +319,7 @@ private:
     result.keys.push_back(std::move(entry));
     // The list was reserved, so that names stay where they are.
     if (!result.keyNumbers.emplace(result.keys.back().name, result.keys.size() - 1).second)
-      return fail(joined("key '", shown, "' is there twice"));
+      return fail(joined("expected each key once, got '", shown, "' twice"));
     return true;
   }
 
@@ -371,7 +371,7 @@ private:
     offsets.push_back(offset);
     result.tensors.push_back(std::move(entry));
     if (!result.tensorNumbers.emplace(result.tensors.back().name, result.tensors.size() - 1).second)
-      return fail(joined(what, " is there twice"));
+      return fail(joined("expected each tensor once, got ", what, " twice"));
     return true;
   }
 

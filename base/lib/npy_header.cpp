@@ -33,7 +33,7 @@ public:
         shape(header);
         hasShape = true;
       } else {
-        fail(".npy header has the unknown key '" + key + "'");
+        fail(".npy header: expected 'descr', 'fortran_order' and 'shape', got '" + key + "'");
       }
       if (peek() == ',')
         ++at;

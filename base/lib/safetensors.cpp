@@ -62,13 +62,13 @@ public:
     std::set<std::string> names;
     object([&](std::string name) {
       if (!names.insert(name).second)
-        return fail(join("the header names '", name, "' twice"));
+        return fail(join("header: expected each tensor once, got '", name, "' twice"));
       if (name != MetadataKey)
         return tensor(std::move(name), entries);
       object([&](std::string key) {
         std::string value = string();
         if (isGood() && !metadata.emplace(key, std::move(value)).second)
-          fail(join("the metadata names '", key, "' twice"));
+          fail(join("metadata: expected each key once, got '", key, "' twice"));
       });
     });
     if (isGood() && (peek() != '\0' || at < text.size()))
@@ -255,10 +255,11 @@ private:
         if (isGood())
           entry.begin = offsets[0], entry.end = offsets[1];
       } else {
-        return fail(join("tensor '", entry.tensor.name, "' has the unknown key '", key, "'"));
+        return fail(
+            join("tensor '", entry.tensor.name, "': expected 'dtype', 'shape' and 'data_offsets', got '", key, "'"));
       }
       if (has)
-        fail(join("tensor '", entry.tensor.name, "' has '", key, "' twice"));
+        fail(join("tensor '", entry.tensor.name, "': expected each key once, got '", key, "' twice"));
       has = true;
     });
     if (isGood() && !(hasType && hasShape && hasOffsets))
@@ -297,8 +298,8 @@ bool parseSafeTensors(std::span<const uint8_t> file, SafeTensorsFile &result, st
   for (size_t i = 0; i < 8; ++i)
     size |= static_cast<uint64_t>(file[i]) << 8 * i;
   if (size > LargestHeader)
-    return fail(join("not a safetensors file: its first 8 bytes say that the header has ", size, " bytes, allowed are ",
-                     LargestHeader));
+    return fail(join("not a safetensors file: its first 8 bytes say that the header has ", size,
+                     " bytes, expected at most ", LargestHeader));
   if (size > file.size() - 8)
     return fail(join("truncated: the header needs ", size, " bytes, got ", file.size() - 8));
   std::vector<Entry> entries;

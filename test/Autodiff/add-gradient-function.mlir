@@ -7,12 +7,12 @@
 // RUN: not vx-opt %s --vx-add-gradient-function='of=y' 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not vx-opt %s --vx-add-gradient-function='of=y wrt=x' --vx-add-gradient-function='of=y wrt=x' 2>&1 | FileCheck %s --check-prefix=TWICE
 
-// OUTPUT:  error: the model has no output 'q' to take the gradient of: there are 'y', 'k'
-// INPUT:   error: there is no input, initializer or variable 'q' to take the gradient of 'y' with respect to
-// INTEGER: error: 'n' is i64[3]: gradients are taken with respect to tensors of floats
-// COUNT:   error: output 'k' is i64[3]: gradients are taken of tensors of floats
-// NONE:    error: the gradient of 'y' wants names to take it with respect to, got none
-// TWICE:   error: a function 'gradient' cannot be added: the model has one
+// OUTPUT:  error: expected the name of an output to take the gradient of, got 'q'; the model has 'y', 'k'
+// INPUT:   error: the gradient of 'y': expected the name of an input, initializer or variable, got 'q'
+// INTEGER: error: the gradient of 'y': expected 'n' to be a tensor of floats, got i64[3]
+// COUNT:   error: the gradient of 'k': expected a tensor of floats, got i64[3]
+// NONE:    error: the gradient of 'y': expected names to take it with respect to, got none
+// TWICE:   error: expected no 'gradient' in the model, got one: the gradient is added as a function of this name; rename it
 
 vx.variable @v role = parameter : tensor<3xf32>
 

@@ -1,6 +1,6 @@
 // RUN: vx-opt %s --split-input-file --verify-diagnostics --vx-build-train-step='loss=mse optimizer=sgd keep-gradients'
 
-// expected-error @+1 {{the loss of output 'y' reaches no weight that is trained}}
+// expected-error @+1 {{expected a trained weight that the loss of output 'y' depends on, got none; train more weights or freeze fewer}}
 module {
   func.func @main(%x: tensor<3xf32> {vx.name = "x"}) -> (tensor<3xf32> {vx.name = "y"}) {
     return %x : tensor<3xf32>
@@ -10,11 +10,11 @@ module {
 // -----
 
 // All at once.
-// expected-error @+5 {{a function 'backward' cannot be added: the model has one}}
-// expected-error @+4 {{an input 'target' cannot be added to the training step: the model has one}}
-// expected-error @+3 {{an input 'rate' cannot be added to the training step: the model has one}}
-// expected-error @+2 {{an input 'keep' cannot be added to the training step: the model has one}}
-// expected-error @+1 {{a model that stores variables is not trained: function 'main' stores 'w'}}
+// expected-error @+5 {{expected no 'backward' in the model, got one: training adds a function of this name; rename it}}
+// expected-error @+4 {{expected no input 'target' in the model, got one: the training step adds an input of this name; rename it}}
+// expected-error @+3 {{expected no input 'rate' in the model, got one: the training step adds an input of this name; rename it}}
+// expected-error @+2 {{expected no input 'keep' in the model, got one: the training step adds an input of this name; rename it}}
+// expected-error @+1 {{training: expected a model that stores no variables, got function 'main', which stores 'w'}}
 module {
   vx.variable @w role = parameter : tensor<3xf32>
   func.func @main(%x: tensor<3xf32> {vx.name = "target"}, %r: tensor<f32> {vx.name = "rate"}, %k: tensor<f32> {vx.name = "keep"}) -> (tensor<3xf32> {vx.name = "y"}) {
@@ -28,7 +28,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{--loss: output 'y' is f32[n]: dimension 0 is to be known when a step begins}}
+// expected-error @+1 {{--loss: expected output 'y' to have sizes that are known when a step begins, got f32[n] with a dimension 0 that depends on data}}
 module {
   vx.symbol data_dependent "n"
   func.func @main(%x: tensor<3xf32> {vx.name = "x"}) -> (tensor<?xf32, #vx.enc<[n]>> {vx.name = "y"}) {
@@ -43,7 +43,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{the loss wants the name of an output: the model has 2 of floats, of 'y', 'z', 'k'}}
+// expected-error @+1 {{expected the name of an output to take the loss of, got none; the model has 2 of floats, of 'y', 'z', 'k'}}
 module {
   func.func @main(%x: tensor<3xf32> {vx.name = "x"}, %k: tensor<i64>) -> (tensor<3xf32> {vx.name = "y"}, tensor<3xf32> {vx.name = "z"}, tensor<i64> {vx.name = "k"}) {
     return %x, %x, %k : tensor<3xf32>, tensor<3xf32>, tensor<i64>
@@ -52,7 +52,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{an input 'seed' cannot be added to the training step: the model has one}}
+// expected-error @+1 {{expected no input 'seed' in the model, got one: the training step adds an input of this name; rename it}}
 module {
   vx.variable @w role = parameter : tensor<3xf32>
   func.func @main(%x: tensor<3xf32> {vx.name = "seed"}) -> (tensor<3xf32> {vx.name = "y"}) {
@@ -65,7 +65,7 @@ module {
 
 // -----
 
-// expected-error-re @+1 {{--dropout: node '{{.*}}' is in a loop, of which each turn would drop the same elements; want --dropout=frozen}}
+// expected-error-re @+1 {{--dropout: expected no dropout in a loop, where each iteration would drop the same elements, got node '{{.*}}'; use --dropout=frozen}}
 module {
   vx.variable @w role = parameter : tensor<3xf32>
   vx.symbol data_dependent "i"

@@ -12,9 +12,9 @@
 // RUN: not vx-opt %s --vx-build-train-step='loss=mse optimizer=adam;w:lr=1x,lr=2x' 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not vx-opt %s --vx-build-train-step='loss=mse optimizer=adam:clip_norm=0' 2>&1 | FileCheck %s --check-prefix=CLIP
 
-// NEAR:     error: --param-group 'v': no parameter that is trained has such a name, did you mean 'w'
-// NONE:     error: --param-group '*.kernel': no parameter that is trained has such a name; there are 'w', 'enc::b'
-// NONE:     error: --param-group 'unused': no parameter that is trained has such a name; there are 'w', 'enc::b'
+// NEAR:     error: --param-group 'v': expected names of trained parameters, got none of them, did you mean 'w'
+// NONE:     error: --param-group '*.kernel': expected names of trained parameters, got none of them; there are 'w', 'enc::b'
+// NONE:     error: --param-group 'unused': expected names of trained parameters, got none of them; there are 'w', 'enc::b'
 // BOTH:     error: --param-group 'w': 'w' is also in the group '*': expected one group for each weight
 // FORM:     error: --param-group: expected GLOB:lr=0.1x,weight_decay=0, got 'w'
 // PATTERN:  error: --param-group: expected names of parameters, got '[': {{.+}}

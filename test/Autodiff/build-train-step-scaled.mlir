@@ -3,9 +3,9 @@
 // RUN: not vx-opt %s --vx-build-train-step='loss=mse optimizer=sgd scale-loss' --vx-build-train-step='loss=mse:y optimizer=sgd scale-loss' 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: vx-opt %s --pass-pipeline='builtin.module(vx-build-train-step{loss=mse optimizer=sgd scale-loss},vx-graph,vx-grad,vx-optimised)' | FileCheck %s --check-prefix=PIPELINE
 
-// TWICE: error: a variable 'loss_scale' cannot be added for the scale of the loss: the model has one
-// TWICE: error: a variable 'loss_scale.good' cannot be added for the scale of the loss: the model has one
-// TWICE: error: a variable 'loss_scale.skipped' cannot be added for the scale of the loss: the model has one
+// TWICE: error: expected no 'loss_scale' in the model, got one: the scale of the loss is added as a variable of this name; rename it
+// TWICE: error: expected no 'loss_scale.good' in the model, got one: the scale of the loss is added as a variable of this name; rename it
+// TWICE: error: expected no 'loss_scale.skipped' in the model, got one: the scale of the loss is added as a variable of this name; rename it
 
 // PLAIN-NOT: loss_scale
 // PLAIN-NOT: vx.select

@@ -1,7 +1,7 @@
 // RUN: vx-opt %s --vx-build-train-step='loss=cross_entropy optimizer=sgd' 2>&1 | FileCheck %s
 // RUN: not vx-opt %s --vx-build-train-step='loss=nll optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=NLL
 
-// NLL:   error: --loss: nll wants logarithms of probabilities, but the output is of '{{.*}}build-train-step-softmax.mlir:{{[0-9:]+}}': cross_entropy takes these
+// NLL:   error: --loss: nll: expected logarithms of probabilities, got the probabilities of '{{.*}}build-train-step-softmax.mlir:{{[0-9:]+}}'; use cross_entropy, which takes these
 // CHECK: note: --loss: cross_entropy takes logits, and the output is what '{{.*}}build-train-step-softmax.mlir:{{[0-9:]+}}' makes of them: the loss takes its input
 // CHECK-LABEL: func.func @predict(
 // CHECK:         vx.softmax

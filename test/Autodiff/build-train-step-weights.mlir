@@ -10,14 +10,14 @@
 // RUN: sed 's/"x"/"sample_weight"/' %s | not vx-opt --vx-build-train-step='loss=mse:sample_weight=true optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=INPUT
 // RUN: sed 's/"y"/"z"/; s/-> (tensor<?x3xf32, #vx.enc<.n, 3.>>/-> (tensor<f32>/; s/return .*/%1 = vx.reduce sum %0 axes = [0, 1] : tensor<?x3xf32, #vx.enc<[n, 3]>>  return %1 : tensor<f32>/' %s | not vx-opt --vx-build-train-step='loss=none:sample_weight=true optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=SCALAR
 
-// CLASSES:  error: --loss: cross_entropy wants as many class_weight as classes: the output is f32[n,3] with its classes in dimension 1, got 2
+// CLASSES:  error: --loss: cross_entropy: expected a class_weight for each class in dimension 1 of output f32[n,3], got 2
 // NUMBERS:  error: --loss: class_weight is for cross_entropy and nll, got it for 'mse'
 // NEGATIVE: error: --loss: expected a weight of at least 0 for each class, such as 1/0.5/2, as class_weight, got '-2' as that of class 1
 // ZERO:     error: --loss: expected a class_weight above 0, got '0/0/0'
 // FLAG:     error: --loss: expected true or false as sample_weight, got '1'
 // KEY:      error: --loss: nll has the keys ignore_index, axis, got 'speed=1'
-// INPUT:    error: --loss: mse cannot add an input 'sample_weight': the model has one
-// SCALAR:   error: --loss: none takes a sample_weight for each row: expected an output with rows, got f32[]
+// INPUT:    error: --loss: mse: expected no input 'sample_weight' in the model, got one: the loss adds an input of this name; rename it
+// SCALAR:   error: --loss: none: expected an output with rows, each of which takes a sample_weight, got f32[]
 
 // The loss has a count of its own, the sum of the weights; so have the labels that are not ignored.
 // CHECK:       inputs = ["x", "label", "sample_weight"]

@@ -10,13 +10,13 @@
 // RUN: not vx-opt %s --vx-build-train-step='loss=mse optimizer=sgd:speed=1' 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not vx-opt %s --vx-build-train-step='loss=mse optimizer=sgd' --vx-build-train-step='loss=mse:y optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=TWICE
 
-// OUTPUT:  error: the model has no output 'q' to take the loss of: there are 'y', 'k'
-// INTEGER: error: --loss: output 'k' is i64[n]: losses are of tensors of floats
-// AXIS:    error: --loss: cross_entropy wants an axis of classes from -2 to 1 of output f32[n,3], got 2
+// OUTPUT:  error: expected the name of an output to take the loss of, got 'q'; the model has 'y', 'k'
+// INTEGER: error: --loss: expected output 'k' to be a tensor of floats, got i64[n]
+// AXIS:    error: --loss: cross_entropy: expected an axis of classes from -2 to 1 of output f32[n,3], got 2
 // LOSS:    error: --loss: expected one of bce, bce_logits, cross_entropy, huber, kl, l1, mse, nll, none, got 'hinge'
 // KEY:     error: --optimizer: sgd has the keys momentum, dampening, weight_decay, nesterov, got 'speed=1'
-// TWICE:   error: a function 'train_step' cannot be added: the model has one
-// TWICE:   error: a function 'evaluate' cannot be added: the model has one
+// TWICE:   error: expected no 'train_step' in the model, got one: training adds a function of this name; rename it
+// TWICE:   error: expected no 'evaluate' in the model, got one: training adds a function of this name; rename it
 
 // CHECK: vx.training = #vx.training<train_step = @train_step, evaluate = @evaluate, predict = @predict, inputs = ["x", "k", "label"], hypers = {rate = "rate"},
 // CHECK-SAME: metrics = ["loss", "accuracy"], optimizer = "adamw:beta1=0.9,beta2=0.999,eps=1e-08,weight_decay=0.01,clip_norm=1,clip_value=0.5", loss = "cross_entropy">

@@ -3,10 +3,10 @@
 // All at once.
 !x = tensor<4x3xf32>
 !c = tensor<3xf32>
-// expected-error-re @+4 {{--batch-norm: the mean of node '{{.*}}' is no initializer; want --batch-norm=frozen}}
-// expected-error-re @+3 {{--batch-norm: the variance of node '{{.*}}' is that of another batch norm or another statistic, too; want --batch-norm=frozen}}
-// expected-error-re @+2 {{--batch-norm: the variance of node '{{.*}}' is in a loop or a branch, where it is not collected; want --batch-norm=frozen}}
-// expected-error-re @+1 {{--batch-norm: the mean of node '{{.*}}' is in a loop or a branch, where it is not collected; want --batch-norm=frozen}}
+// expected-error-re @+4 {{--batch-norm: expected the mean of node '{{.*}}' to be an initializer for this use alone, got a value that is no initializer; use --batch-norm=frozen}}
+// expected-error-re @+3 {{--batch-norm: expected the variance of node '{{.*}}' to be an initializer for this use alone, got one of another batch norm or another statistic, too; use --batch-norm=frozen}}
+// expected-error-re @+2 {{--batch-norm: expected the variance of node '{{.*}}' to be an initializer for this use alone, got one in a loop or a branch, where it is not collected; use --batch-norm=frozen}}
+// expected-error-re @+1 {{--batch-norm: expected the mean of node '{{.*}}' to be an initializer for this use alone, got one in a loop or a branch, where it is not collected; use --batch-norm=frozen}}
 module {
   func.func @main(%x: !x {vx.name = "x"}, %c: !c {vx.name = "c"}, %on: tensor<i1> {vx.name = "on"}) -> (!x {vx.name = "y"}) {
     %s = vx.constant dense<2.0> : !c {names = ["scale"]}

@@ -30,14 +30,14 @@
 // STARTS:      mean {{ *}}frozen   f32[2]: a statistic or offset: it is subtracted{{$}}
 // STARTS:      factor {{ *}}trained  f32[2]: a factor that is no scale of a norm{{$}}
 
-// UNUSED:      error: --train: the model has no initializer 'x*', it has: 'conv.weight', 'conv.bias'
-// UNUSED:      error: --train: the model has no initializer 'nothing', it has:
-// UNUSED:      error: --freeze: the model has no initializer 'y?', it has:
-// WHY:         error: --train: 'half' cannot be trained: of f16, only f32 is trained
-// WHY:         error: --train: 'far' cannot be trained: the loss does not depend on it
-// WHY:         error: --train: 'counts' cannot be trained: no floats
-// OUTPUT:      error: the model has no output 'z' to take the loss of: there are 'y', 'n'
-// PATTERN:     error: --train: want names of initializers, got '[a': invalid glob pattern, unmatched '['
+// UNUSED:      error: --train: expected the name of an initializer, got 'x*'; the model has: 'conv.weight', 'conv.bias'
+// UNUSED:      error: --train: expected the name of an initializer, got 'nothing'; the model has:
+// UNUSED:      error: --freeze: expected the name of an initializer, got 'y?'; the model has:
+// WHY:         error: --train: expected an initializer that can be trained, got 'half': of f16, only f32 is trained
+// WHY:         error: --train: expected an initializer that can be trained, got 'far': the loss does not depend on it
+// WHY:         error: --train: expected an initializer that can be trained, got 'counts': no floats
+// OUTPUT:      error: expected the name of an output to take the loss of, got 'z'; the model has 'y', 'n'
+// PATTERN:     error: --train: expected names of initializers, got '[a': invalid glob pattern, unmatched '['
 
 // FREEZE:      conv.weight {{ *}}frozen   f32[2,1,3,3]: by --freeze
 // FREEZE:      conv.bias {{ *}}frozen   f32[2]: by --freeze

@@ -543,7 +543,7 @@ func.func @parts(%x: tensor<?xi32, #vx.enc<[n]>> {vx.is_string}) -> tensor<?x?xi
 
 // A number of rows that a node wants.
 // CHECK-LABEL: func.func @wanted(
-// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: wants at least 2 rows"], symbol = "n"}
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: needs at least 2 rows"], symbol = "n"}
 func.func @wanted(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
   vx.constraint at_least <n>, <2> "at least 2 rows"
   %0 = vx.exp %x : tensor<?x4xf32, #vx.enc<[n, 4]>>

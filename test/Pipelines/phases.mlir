@@ -52,7 +52,7 @@
 // RUN: diff %t/schedule.vulkan %t/schedule.opt
 
 // RUN: not vx-opt --pass-pipeline='builtin.module(vx-fused{target=tpu})' %t/optimised 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: want the name of a target, got 'tpu'
+// TARGET: expected the name of a target, got 'tpu'
 // RUN: not vx-opt --pass-pipeline='builtin.module(vx-fused{target=cuda variants=sm_1})' %t/optimised 2>&1 | FileCheck %s --check-prefix=VARIANT
 // VARIANT: unknown variant 'sm_1' of target 'cuda', known are: sm_80
 

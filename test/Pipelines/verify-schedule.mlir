@@ -172,7 +172,7 @@ vxrt.program @read_behind symbols [] {
   vxrt.segment {
     vxrt.copy %x, %y : !vxrt.buffer
     vxrt.copy %x, %a : !vxrt.buffer
-    // expected-error @+1 {{after 'schedule' nothing reads input 0 behind the first command that writes result 0, which may be its memory, got 'vxrt.copy' of}}
+    // expected-error @+1 {{after 'schedule' nothing reads input 0 after the first command that writes result 0, which may be its memory, got 'vxrt.copy' of}}
     vxrt.copy %x, %y : !vxrt.buffer
   }
   vxrt.return %a, %0 : !vxrt.buffer, i64 ranks [1]

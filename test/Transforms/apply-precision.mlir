@@ -3,7 +3,7 @@
 // RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(vx-apply-precision{precision=tf32}))' | FileCheck %s --check-prefix=TF32
 // RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(vx-apply-precision{precision=f32}))' | FileCheck %s --check-prefix=F32
 // RUN: not vx-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(vx-apply-precision{precision=f8}))' 2>&1 | FileCheck %s --check-prefix=ERROR
-// ERROR: error: 'precision' must be f32, tf32, f16 or bf16, got 'f8'
+// ERROR: error: 'precision': expected f32, tf32, f16 or bf16, got 'f8'
 
 // Both factors are rounded, and the sums stay f32; a second time nothing changes. A dynamic size stays what it is.
 // CHECK-LABEL: func.func @contract(

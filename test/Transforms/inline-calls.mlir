@@ -104,7 +104,7 @@ func.func @nested(%x: tensor<2xf32>, %p: tensor<i1>) -> tensor<2xf32> {
 // -----
 
 func.func @again(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error @+1 {{function 'again' calls itself}}
+  // expected-error @+1 {{expected functions without recursion, got 'again', which calls itself}}
   %0 = vx.call @again(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }

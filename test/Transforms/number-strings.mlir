@@ -36,12 +36,12 @@ func.func @none(%x: tensor<2xi32>) {
 // -----
 
 func.func @order(%x: tensor<2x!vx.string>) -> tensor<2xi1> {
-  // expected-error @+1 {{strings are equal or not and have no order, got 'lt' in}}
+  // expected-error @+1 {{expected 'eq' or 'ne' of strings, which have no order, got 'lt' in}}
   %0 = vx.compare lt %x, %x : tensor<2x!vx.string>, tensor<2x!vx.string>
   return %0 : tensor<2xi1>
 }
 
 // -----
 
-// expected-error @+1 {{variable 'words' holds strings, want numbers or bools}}
+// expected-error @+1 {{variable 'words': expected numbers or bools, got strings}}
 vx.variable @words : tensor<2x!vx.string>

@@ -2,7 +2,7 @@
 
 // How many workgroups there are follows from the size of the result.
 func.func @unknown_size(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{has a result of unknown size, so its number of workgroups is not known: 'tensor<?xf32>'}}
+  // expected-error @+1 {{expects a result of known size, which gives its number of workgroups, got 'tensor<?xf32>'}}
   %0 = vx.fusion (%x) : (tensor<?xf32>) -> tensor<?xf32> #vx.loops<tile = [1]> {
   ^bb0(%a: tensor<?xf32>):
     %1 = vx.neg %a : tensor<?xf32>

@@ -9,7 +9,7 @@ func.func @good(%x: tensor<?xf32, #vx.enc<[n]>>, %s: !vx.sequence<tensor<?xf32>>
 // -----
 
 func.func @c1_another_dialect(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'tensor.empty' does not belong to the 'graph' phase}}
+  // expected-error @+1 {{expected ops of the 'graph' phase, got 'tensor.empty'}}
   %0 = tensor.empty() : tensor<2xf32>
   return
 }
@@ -18,14 +18,14 @@ func.func @c1_another_dialect(%a: tensor<2xf32>) {
 
 vx.symbol "n"
 func.func @c2_undeclared(%x: tensor<?xf32, #vx.enc<[n]>>) {
-  // expected-error @+1 {{dimension symbol 'm' is not declared by a 'vx.symbol'}}
+  // expected-error @+1 {{expected a 'vx.symbol' that declares dimension symbol 'm', got none}}
   %0 = vx.dim_value <n + m>
   return
 }
 
 // -----
 
-// expected-error @+1 {{has a value of unknown size, want an expression for each dimension: 'tensor<?xf32>'}}
+// expected-error @+1 {{expected an expression for each dimension of a value, got 'tensor<?xf32>'}}
 func.func @c3_argument(%x: tensor<?xf32>) {
   return
 }
@@ -33,7 +33,7 @@ func.func @c3_argument(%x: tensor<?xf32>) {
 // -----
 
 func.func @c3_result(%x: tensor<4xf32>) {
-  // expected-error @+1 {{has a value of unknown size, want an expression for each dimension: 'tensor<2x?xf32>'}}
+  // expected-error @+1 {{expected an expression for each dimension of a value, got 'tensor<2x?xf32>'}}
   %0 = vx.reshape %x : tensor<4xf32> -> tensor<2x?xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @c3_result(%x: tensor<4xf32>) {
 
 vx.symbol "n"
 vx.symbol "m"
-// expected-error @+1 {{no input of 'c4_unbound' has the size 'm', so that a call does not bind it}}
+// expected-error @+1 {{expected an input of 'c4_unbound' with the size 'm', so that a call binds it, got none}}
 func.func @c4_unbound(%x: tensor<?xf32, #vx.enc<[n * m]>>, %y: tensor<?xf32, #vx.enc<[n]>>) {
   return
 }

@@ -13,7 +13,7 @@ func.func @good(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32>) -> tensor<1x
 // -----
 
 func.func @c1_another_dialect() {
-  // expected-error @+1 {{'arith.constant' does not belong to the 'import' phase}}
+  // expected-error @+1 {{expected ops of the 'import' phase, got 'arith.constant'}}
   %0 = arith.constant 1 : i32
   return
 }
@@ -21,7 +21,7 @@ func.func @c1_another_dialect() {
 // -----
 
 func.func @c1_a_later_phase(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.fusion' does not belong to the 'import' phase}}
+  // expected-error @+1 {{expected ops of the 'import' phase, got 'vx.fusion'}}
   %0 = vx.fusion (%a) : (tensor<2xf32>) -> tensor<2xf32> #vx.loops<tile = [1]> {
   ^bb0(%x: tensor<2xf32>):
     vx.yield %x : tensor<2xf32>
@@ -31,7 +31,7 @@ func.func @c1_a_later_phase(%a: tensor<2xf32>) {
 
 // -----
 
-// expected-error @+1 {{dimension symbol 'n' is not declared by a 'vx.symbol'}}
+// expected-error @+1 {{expected a 'vx.symbol' that declares dimension symbol 'n', got none}}
 func.func @c2_undeclared(%x: tensor<?xf32, #vx.enc<[n + 1]>>) {
   return
 }
@@ -48,7 +48,7 @@ func.func @c2_bound_by_the_call(%a: tensor<i64>) {
 // -----
 
 func.func @c3_no_source(%a: tensor<2xf32>) {
-  // expected-error @unknown {{'vx.neg' has a location that names no source}}
+  // expected-error @unknown {{'vx.neg': expected a location that names a source, got none}}
   %0 = vx.neg %a : tensor<2xf32> loc(unknown)
   return
 }
@@ -56,7 +56,7 @@ func.func @c3_no_source(%a: tensor<2xf32>) {
 // -----
 
 func.func @c1_call(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error @+1 {{'func.call' does not belong to the 'import' phase}}
+  // expected-error @+1 {{expected ops of the 'import' phase, got 'func.call'}}
   %0 = func.call @c1_call(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
@@ -64,7 +64,7 @@ func.func @c1_call(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 module {
-  // expected-error @+1 {{'builtin.module' does not belong to the 'import' phase}}
+  // expected-error @+1 {{expected ops of the 'import' phase, got 'builtin.module'}}
   module @c1_nested_module {
   }
 }
@@ -157,14 +157,14 @@ func.func @c4_no_name(%x: tensor<f32>) -> (tensor<f32> {vx.name = ""}) {
 // -----
 
 func.func @c5_bytes() {
-  // expected-error @+1 {{'vx.iota' has a value of more bytes than 64 bits count: 'tensor<4294967296x4294967296xi8>'}}
+  // expected-error @+1 {{'vx.iota': expected values of fewer than 2^64 bytes, got 'tensor<4294967296x4294967296xi8>'}}
   %0 = vx.iota axis = 0 : tensor<4294967296x4294967296xi8>
   return
 }
 
 // -----
 
-// expected-error @+1 {{'func.func' has a value of more bytes than 64 bits count: 'tensor<4294967296x4294967296xi8>'}}
+// expected-error @+1 {{'func.func': expected values of fewer than 2^64 bytes, got 'tensor<4294967296x4294967296xi8>'}}
 func.func @c5_input(%x: tensor<4294967296x4294967296xi8>) {
   return
 }

@@ -1,6 +1,6 @@
 // RUN: vx-opt %s --split-input-file --verify-diagnostics --vx-verify-optimised=precision=tf32
 // RUN: not vx-opt %s --split-input-file --vx-verify-optimised=precision=f64 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: 'precision' must be f32, tf32, f16 or bf16, got 'f64'
+// NAME: 'precision': expected f32, tf32, f16 or bf16, got 'f64'
 
 vx.symbol "n"
 func.func @good(%x: tensor<?x3xf32, #vx.enc<[n, 3]>>, %w: tensor<3x2xf32>, %d: tensor<3x2xf64>, %i: tensor<4xi64> {vx.range = {lower = 0, upper = #vx.dim<3>}}, %j: tensor<4xi64>)
@@ -15,7 +15,7 @@ func.func @good(%x: tensor<?x3xf32, #vx.enc<[n, 3]>>, %w: tensor<3x2xf32>, %d: t
 // -----
 
 func.func @c1_another_dialect(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'tensor.empty' does not belong to the 'optimised' phase}}
+  // expected-error @+1 {{expected ops of the 'optimised' phase, got 'tensor.empty'}}
   %0 = tensor.empty() : tensor<2xf32>
   return
 }
@@ -24,7 +24,7 @@ func.func @c1_another_dialect(%a: tensor<2xf32>) {
 
 // What was specialised is named nowhere.
 func.func @c2_specialised(%x: tensor<4xf32>) {
-  // expected-error @+1 {{dimension symbol 'n' is not declared by a 'vx.symbol'}}
+  // expected-error @+1 {{expected a 'vx.symbol' that declares dimension symbol 'n', got none}}
   %0 = vx.dim_value <n>
   return
 }
@@ -39,7 +39,7 @@ func.func @c5_f32(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> tensor<4x2xf32> {
 
 // -----
 
-// expected-error @+1 {{after 'optimised' input 1 of 'c6_none' states the range that the graph takes, want {lower = 0 : i64, upper = #vx.dim<3>}, got none}}
+// expected-error @+1 {{after 'optimised' input 1 of 'c6_none' states the range that the graph takes: expected {lower = 0 : i64, upper = #vx.dim<3>}, got none}}
 func.func @c6_none(%w: tensor<3x2xf32>, %i: tensor<4xi64>) -> tensor<4x2xf32> {
   %0 = vx.gather %w, %i axis = 0 : tensor<3x2xf32>, tensor<4xi64>
   return %0 : tensor<4x2xf32>
@@ -47,7 +47,7 @@ func.func @c6_none(%w: tensor<3x2xf32>, %i: tensor<4xi64>) -> tensor<4x2xf32> {
 
 // -----
 
-// expected-error @+1 {{after 'optimised' input 0 of 'c6_needless' states the range that the graph takes, want none, got {lower = 0 : i64}}}
+// expected-error @+1 {{after 'optimised' input 0 of 'c6_needless' states the range that the graph takes: expected none, got {lower = 0 : i64}}}
 func.func @c6_needless(%i: tensor<4xi64> {vx.range = {lower = 0}}) -> tensor<4xi64> {
   return %i : tensor<4xi64>
 }

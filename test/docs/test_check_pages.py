@@ -42,7 +42,7 @@ PLANTS = {
                ("docs/errors.md", "| Read the server's log at the request's id. |", "| |", "expected a cause and a remedy")],
     "troubleshooting": [("runtime/lib/module/loader.cpp", "and no vx module", "and not a module", "'10. A model is passed to the runtime': no source has the message"),
                         ("runtime/lib/hal/vendor_library.cpp", "names another one", "names one", "'1. The GPU is not used': no source has the message"),
-                        ("compiler/lib/Driver/MemoryBudget.cpp", "' takes at least", "' needs", "'23. The memory budget is too small': no source has the message"),
+                        ("compiler/lib/Driver/MemoryBudget.cpp", "expected at least", "expected more than", "'23. The memory budget is too small': no source has the message"),
                         ("docs/troubleshooting.md", "> `error: externally-managed-environment`", "> `error: externally managed`", "'33. pip installs nothing': no source has the message"),
                         ("docs/troubleshooting.md", "### 7. ", "### 8. ", "expected the number 7"), ("docs/troubleshooting.md", "> `the module has no code", "`the module has no code", "expected a message"),
                         ("docs/troubleshooting.md", "- **Cure**: ", "- ", "expected '- **Cure**: '")],

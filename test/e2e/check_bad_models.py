@@ -345,8 +345,8 @@ def table():
     yield "a concatenation of 256 named sizes", model([node("Concat", [size.name for size in sizes], ["y"], name="n", axis=0)], inputs=sizes), "'n' .*at most 256 names, numbers and operations together, got 257 in dimension 0, which is made of 'n0', 'n1', 'n10' and 253 more; .*export the model again with fixed sizes"
     yield "a concatenation of 255 named sizes", model([node("Concat", [size.name for size in sizes[:255]], ["y"], name="n", axis=0)], inputs=sizes[:255]), None
     # Functions.
-    yield "a function that calls itself", calling([function("F", [node("F", ["a"], ["b"], name="inside", domain="local")], opsets=[("", 20), ("local", 1)])]), "'F' calls itself"
-    yield "functions that call one another", calling([function("F", [node("G", ["a"], ["b"], name="i", domain="local")], opsets=[("", 20), ("local", 1)]), function("G", [node("F", ["a"], ["b"], name="j", domain="local")], opsets=[("", 20), ("local", 1)])]), "calls itself"
+    yield "a function that calls itself", calling([function("F", [node("F", ["a"], ["b"], name="inside", domain="local")], opsets=[("", 20), ("local", 1)])]), "'F', which calls itself"
+    yield "functions that call one another", calling([function("F", [node("G", ["a"], ["b"], name="i", domain="local")], opsets=[("", 20), ("local", 1)]), function("G", [node("F", ["a"], ["b"], name="j", domain="local")], opsets=[("", 20), ("local", 1)])]), "which calls itself"
     yield "a function twice", calling([function("F", [node("Relu", ["a"], ["b"])]), function("F", [node("Abs", ["a"], ["b"])])]), "'F'"
     yield "a function's input twice", calling([function("F", [node("Add", ["a", "a"], ["b"])], inputs=["a", "a"])], node("F", ["x", "x"], ["y"], name="n", domain="local")), "'F'.*'a'"
     yield "a function's output twice", calling([function("F", [node("Relu", ["a"], ["b"])], outputs=["b", "b"])]), "'F'.*'b'"

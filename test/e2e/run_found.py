@@ -161,7 +161,7 @@ class Runner:
 def unfit(model, node, want, got, dims=None, code=2, flags=(), **rest):
     """A case of sizes that do not fit: what the node wants and the sizes that came, which the module's user hears, or with fixed sizes its maker."""
     tool, where = ("vx-compile", "MODEL: ") if code == 3 else ("vx-run", "vx_call_run: ")
-    message = f"{tool}: error: {where}{node}: {'wants' if code == 3 else 'needs'} {want}, got {got[0]} and {got[1]}"
+    message = f"{tool}: error: {where}{node}: needs {want}, got {got[0]} and {got[1]}"
     return Case(model, code=code, tool=tool, message=message, dims=dims, flags=flags, **rest)
 
 

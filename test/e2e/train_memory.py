@@ -57,7 +57,7 @@ def check_tool(options, model, data, loss, module):
     least = {}
     for batch in (16, 64):
         code, text = tool(model, f"--loss={loss}", f"--batch-size={batch}", "--memory=1")
-        found = re.search(r"^vx-train: error: --memory: the arena of 'train_step' takes at least (\d+) bytes on cpu, got 1$", text, re.MULTILINE)
+        found = re.search(r"^vx-train: error: --memory: expected at least (\d+) bytes for the arena of 'train_step' on cpu, got 1$", text, re.MULTILINE)
         if code != 2 or not found:
             return f"vx-train --memory=1 exits with {code}: {text}"
         least[batch] = int(found[1])
@@ -91,7 +91,7 @@ def main():
                 what, plain, fitted = f"{name}, {device}", os.path.join(folder, "plain.vxm"), os.path.join(folder, "fitted.vxm")
                 count += 1
                 refused = compile_step(options, device, name, model, loss, fitted, "--memory=1")
-                least = re.search(r"error: --memory: the arena of 'train_step' takes at least (\d+) bytes on \w+, got 1$", refused.stdout, re.MULTILINE)
+                least = re.search(r"error: --memory: expected at least (\d+) bytes for the arena of 'train_step' on \w+, got 1$", refused.stdout, re.MULTILINE)
                 if refused.returncode != 2 or not least:
                     problems.append(f"{what}: --memory=1 exits with {refused.returncode}: {refused.stdout}")
                     continue

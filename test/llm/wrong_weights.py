@@ -65,7 +65,7 @@ def check_wrong_indices(bench, write_folder):
             ("no map", edit(INDEX, lambda index: index.pop("weight_map") and None), f"wrong/{INDEX}: 'weight_map': expected an object with the file of each tensor, got none"),
             ("a list", edit(INDEX, lambda index: index.update(weight_map=[])), f"wrong/{INDEX}: 'weight_map': expected an object with the file of each tensor, got []"),
             ("an unknown key", edit(INDEX, lambda index: index.update(format="gz")), f"wrong/{INDEX}: 'format' is \"gz\", but the reader of an index of safetensors files does not read this key"),
-            ("no JSON", lambda path: open(f"{path}/{INDEX}", "w").write("{"), f"wrong/{INDEX}: no JSON: "),
+            ("no JSON", lambda path: open(f"{path}/{INDEX}", "w").write("{"), f"wrong/{INDEX}: expected JSON: "),
             ("a file cut off", lambda path: os.truncate(f"{path}/{FIRST}", 900), f"wrong/{FIRST}: truncated: "),
             ("an empty file", lambda path: os.truncate(f"{path}/{SECOND}", 0), f"wrong/{SECOND}: truncated: a safetensors file has 8 bytes or more, got 0")):
         refused(bench, right, name, change, message)

@@ -649,7 +649,7 @@ class Fits(package_test.Package):
         self.assertIn("w*:lr=0.5,w*:weight_decay=0.5", model.summary())
         model.fit(x, y, batch_size=4, rate=0.5, verbose=0) # twice the rate of the optimizer is twice that of the group
         self.assertEqual(float(model.get_weights()["w"][0, 0]), 1.375 * (1 - 0.25 * 2.5))
-        for groups, text in (([vx.ParamGroup("v", lr=0.1)], "--param-group 'v': no parameter that is trained has such a name, did you mean 'w'"),
+        for groups, text in (([vx.ParamGroup("v", lr=0.1)], "--param-group 'v': expected names of trained parameters, got none of them, did you mean 'w'"),
                              ([vx.ParamGroup("w", lr=0.1), vx.ParamGroup("*", lr=0.1)], r"--param-group '\*': 'w' is also in the group 'w': expected one group for each weight")):
             with self.assertRaisesRegex(vx.CompileError, text):
                 vx.Model(self.line(), loss="mse", optimizer=vx.SGD(0.25, groups=groups), device="cpu", targets="cpu", cache=False)

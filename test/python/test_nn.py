@@ -283,7 +283,7 @@ class Layers(package_test.Package):
         self.assertEqual(raised.exception.code, "unsupported")
         for layer, shape, text in ((nn.Linear(5, 2), (3, 4), rf"{here}:\d+: layer \(Linear\): expected 5 features, got 4 in \[3, 4\]"), (nn.Conv2d(3, 4, 3), ("n", 1, 8, 8), rf"{here}:\d+: layer \(Conv2d\): expected 3 channels, got 1"),
                                    (nn.Conv2d(3, 4, 3), (3, 8, 8), r"expected an input of 4 dimensions, got \[3, 8, 8\]"), (nn.LSTM(4, 4), (2, 3, 5), "expected 4 features, got 5"), (nn.BatchNorm1d(4), (2, 4, 1, 1), "expected an input of 2 or 3 dimensions"),
-                                   (nn.MultiheadAttention(8, 2), (2, 8), "expected an input of 3 dimensions"), (nn.Conv2d(1, 1, 9), (1, 1, 4, 4), rf"layer \(Conv2d, {here}:\d+\): wants size '4' to be at least '9'")):
+                                   (nn.MultiheadAttention(8, 2), (2, 8), "expected an input of 3 dimensions"), (nn.Conv2d(1, 1, 9), (1, 1, 4, 4), rf"layer \(Conv2d, {here}:\d+\): needs size '4' to be at least '9'")):
             with self.assertRaisesRegex(vx.CompileError, text):
                 Body(lambda x, layer=layer: layer(x) if not isinstance(layer, (nn.LSTM, nn.MultiheadAttention)) else layer(x)[0], layer=layer).compile({"x": shape}, **CPU)
         for function, error, text in ((lambda x: x + x.to("i64"), TypeError, "expected operands of one element type, got f32 and i64: use .to"), (lambda x: x.to("i64") + 0.5, TypeError, "expected a whole number beside a tensor of i64, got 0.5"),

@@ -40,7 +40,7 @@ def check_mistakes(bench):
     mistakes = [
         (remove("model.onnx"), "wrong: expected a file model.onnx, onnx/model.onnx, model.safetensors or model.safetensors.index.json, got none"),
         (remove("vocab.txt"), "wrong: expected a tokenizer.json, a vocab.txt or a tokenizer.model, got none"),
-        (write("modules.json", "[{"), "wrong/modules.json: no JSON: [1:2, byte=2]: Expected object key"),
+        (write("modules.json", "[{"), "wrong/modules.json: expected JSON: [1:2, byte=2]: Expected object key"),
         (write("modules.json", "[" * 100), "wrong/modules.json: expected values in at most 64 others, got more"),
         (write("modules.json", "3"), "wrong/modules.json: expected a list, got 3"),
         (write("modules.json", "[]"), "wrong/modules.json: expected a Transformer and a Pooling, got 0 modules"),

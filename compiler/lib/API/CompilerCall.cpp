@@ -51,7 +51,7 @@ vxc_result CompilerCall::splitList(StringRef what, const char *list, std::vector
     if (part.empty())
       return fail(VXC_USAGE, (what + ": expected names between commas, got '" + text + "'").str());
     if (llvm::is_contained(parts, part))
-      return fail(VXC_USAGE, (what + ": '" + part + "' is given twice, got '" + text + "'").str());
+      return fail(VXC_USAGE, (what + ": expected each name once, got '" + part + "' twice in '" + text + "'").str());
     parts.push_back(part);
   }
   return VXC_DONE;
@@ -592,7 +592,9 @@ vxc_result CompilerCall::runBuilt(const Built &built, const char *outputPath, st
                                {"strict", options.strict != 0},
                                {"data_folder", options.data_folder != nullptr}})
     if (isGiven)
-      return fail(VXC_USAGE, "option '" + std::string(name) + "' is for models of files; a graph says what trains it");
+      return fail(VXC_USAGE, "option '" + std::string(name) +
+                                 "': expected none for a graph, got one: it is for models of files, and a graph states "
+                                 "its training itself");
   if (bytes && options.external_weights)
     return fail(VXC_USAGE, "option 'external_weights' is set, expected the weights of a module in memory inside of it");
   if (vxc_result result = checkLists(); result != VXC_DONE)

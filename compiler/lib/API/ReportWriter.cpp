@@ -48,7 +48,7 @@ std::string getTextReport(const CompilationReport &report) {
     os << ": " << printableLine(skipped.node + " " + skipped.reason) << "\n";
   }
   for (const ConstraintReport &constraint : report.constraints)
-    os << printableLine(constraint.function + " wants " + constraint.want + ", for " + constraint.node) << "\n";
+    os << printableLine(constraint.function + " needs " + constraint.want + ", for " + constraint.node) << "\n";
   for (const KernelReport &kernel : report.kernels) {
     os << llvm::formatv("{0,-8} {1,-12} {2,-32} {3,9} bytes {4,8:f1} ms{5}\n", kernel.target, kernel.variant,
                         kernel.name, kernel.binarySize, kernel.milliseconds, kernel.fromCache ? " (cached)" : "");

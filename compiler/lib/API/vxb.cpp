@@ -50,7 +50,7 @@ vx::RecorderOptions::LossValues vxb_graph::buildLoss(vx::GraphBuilder &g, String
     auto given = target ? dyn_cast<RankedTensorType>(target.getType()) : RankedTensorType();
     isRight = isRight && given && vx::areCompatibleTypes(given, type);
     if (!isRight) {
-      emitError(g.location) << spec->name << " wants a target of " << vx::describeType(type) << ", got "
+      emitError(g.location) << spec->name << ": expected a target of " << vx::describeType(type) << ", got "
                             << (given ? vx::describeType(given) : "none");
       return Value();
     }
@@ -162,7 +162,7 @@ bool readAttribute(vx::GraphRecorder &recorder, const vx::RecordedPlace &place, 
     own.value = vx::RecordedBody{attribute.body};
     return true;
   }
-  return refuse("has kind " + Twine(static_cast<int>(attribute.kind)) + ", which is none");
+  return refuse("expects a kind of vxb_attribute_kind, got " + Twine(static_cast<int>(attribute.kind)));
 }
 
 } // namespace
@@ -381,9 +381,10 @@ vxc_result vxb_train(vxb_graph *graph, const vxb_training *training) {
         const std::vector<std::string> functions = recorder.getFunctions();
         for (const char *function : {known.evaluate, known.predict})
           if (function && !llvm::is_contained(functions, function))
-            return refuse("the graph has no function '" + Twine(function) + "'");
+            return refuse("expected the name of a function of the graph, got '" + Twine(function) + "'");
         if (graph->training)
-          return refuse("the graph trains already, by '" + graph->training->evaluate + "'");
+          return refuse("expected one training of a graph, got a second; the first has the loss of '" +
+                        graph->training->evaluate + "'");
         std::string error;
         if (!vx::OptimizerSpec::parse(known.optimizer, error))
           return refuse(error);
@@ -420,9 +421,11 @@ static vxc_result compile(vxb_graph *graph, const char *outputPath, const vxc_op
   vx::CompilerCall call(vx::readOptions(*options));
   vx::GraphRecorder &recorder = *graph->recorder;
   if (recorder.getError().empty() && recorder.isRecording())
-    recorder.fail(nullptr, "the graph is compiled before its last function has ended");
+    recorder.fail(
+        nullptr,
+        "expected a graph of functions that have ended, got one that has not: end it before the graph is compiled");
   if (recorder.getError().empty() && recorder.getFunctions().empty())
-    recorder.fail(nullptr, "the graph has no function");
+    recorder.fail(nullptr, "expected a graph with a function, got none");
   if (!recorder.getError().empty())
     return call.fail(VXC_UNSUPPORTED, recorder.getError());
   vx::CompilerCall::Built built;

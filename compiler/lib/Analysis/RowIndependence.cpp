@@ -500,7 +500,7 @@ private:
       if (constraint && (isOfRows(constraint.getLhs()) || isOfRows(constraint.getRhs())) &&
           (constraint.getKind() != ConstraintKind::equal ||
            normalise(constraint.getLhs()) != normalise(constraint.getRhs())))
-        reason = describeSource(op->getLoc()) + ": wants " + constraint.getWant().str();
+        reason = describeSource(op->getLoc()) + ": needs " + constraint.getWant().str();
       return reason.empty() ? WalkResult::advance() : WalkResult::interrupt();
     });
     return reason;

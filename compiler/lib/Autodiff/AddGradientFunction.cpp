@@ -51,9 +51,12 @@ struct AddGradientFunctionPass : impl::AddGradientFunctionPassBase<AddGradientFu
   LogicalResult run() {
     ModuleOp module = getOperation();
     if (wrt.empty())
-      return module.emitError() << "the gradient of '" << of << "' wants names to take it with respect to, got none";
+      return module.emitError() << "the gradient of '" << of
+                                << "': expected names to take it with respect to, got none";
     if (module.lookupSymbol(kFunctionName))
-      return module.emitError() << "a function '" << kFunctionName << "' cannot be added: the model has one";
+      return module.emitError()
+             << "expected no '" << kFunctionName
+             << "' in the model, got one: the gradient is added as a function of this name; rename it";
     func::FuncOp source;
     std::string known;
     for (auto function : module.getOps<func::FuncOp>()) {
@@ -66,8 +69,8 @@ struct AddGradientFunctionPass : impl::AddGradientFunctionPassBase<AddGradientFu
           known += (known.empty() ? "'" : ", '") + name.getValue().str() + "'";
     }
     if (!source)
-      return module.emitError() << "the model has no output '" << of << "' to take the gradient of: there are "
-                                << (known.empty() ? "none with names" : known);
+      return module.emitError() << "expected the name of an output to take the gradient of, got '" << of
+                                << "'; the model has " << (known.empty() ? "none with names" : known);
     OpBuilder builder(source);
     builder.setInsertionPointAfter(source);
     auto function = cast<func::FuncOp>(builder.clone(*source));
@@ -84,16 +87,16 @@ struct AddGradientFunctionPass : impl::AddGradientFunctionPassBase<AddGradientFu
     Operation *end = function.getBody().front().getTerminator();
     Value value = end->getOperand(number);
     if (!isa<RankedTensorType>(value.getType()) || !isDifferentiable(value.getType()))
-      return function.emitError() << "output '" << of << "' is " << describeType(value.getType())
-                                  << ": gradients are taken of tensors of floats";
+      return function.emitError() << "the gradient of '" << of << "': expected a tensor of floats, got "
+                                  << describeType(value.getType());
     // The operand of the function's end is replaced too, where a watched value is the output itself.
     SmallVector<SmallVector<Value>> watched;
     bool isComplete = true;
     for (const std::string &name : wrt) {
       SmallVector<Value> values = findValues(function, name);
       if (values.empty()) {
-        function.emitError() << "there is no input, initializer or variable '" << name << "' to take the gradient of '"
-                             << of << "' with respect to";
+        function.emitError() << "the gradient of '" << of
+                             << "': expected the name of an input, initializer or variable, got '" << name << "'";
         isComplete = false;
       }
       for (Value &each : values) {
@@ -101,8 +104,8 @@ struct AddGradientFunctionPass : impl::AddGradientFunctionPassBase<AddGradientFu
           each = watch(each);
           continue;
         }
-        function.emitError() << "'" << name << "' is " << describeType(each.getType())
-                             << ": gradients are taken with respect to tensors of floats";
+        function.emitError() << "the gradient of '" << of << "': expected '" << name
+                             << "' to be a tensor of floats, got " << describeType(each.getType());
         isComplete = false;
       }
       watched.push_back(values);

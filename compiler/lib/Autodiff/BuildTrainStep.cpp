@@ -74,9 +74,9 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
     if (failed(findParameters()))
       return failure();
     if (parameters.empty())
-      return module.emitError() << "the loss of "
+      return module.emitError() << "expected a trained weight that the loss of "
                                 << (evaluateName.empty() ? "output '" + lossSpec.output : "'" + kTrainStep)
-                                << "' reaches no weight that is trained";
+                                << "' depends on, got none; train more weights or freeze fewer";
     makePool();
     if (failed(addHalves()))
       return failure();
@@ -127,14 +127,16 @@ private:
     if (!predictName.empty())
       predict = module.lookupSymbol<func::FuncOp>(predictName);
     if (!evaluate || (!predictName.empty() && !predict))
-      return module.emitError() << "the model has no function '" << (evaluate ? predictName : evaluateName) << "'";
+      return module.emitError() << "expected a function '" << (evaluate ? predictName : evaluateName)
+                                << "' in the model, got none";
     lossSpec.name = "none";
     for (unsigned i = 0; i < evaluate.getNumResults(); ++i) {
       metrics.push_back(getResultName(evaluate, i));
       auto type = dyn_cast<RankedTensorType>(evaluate.getResultTypes()[i]);
       if (!type || type.getRank() != 0 || !type.getElementType().isF32())
-        return module.emitError() << "function '" << evaluateName << "': the loss and metrics are scalars of f32, but '"
-                                  << metrics.back() << "' is " << describeType(evaluate.getResultTypes()[i]);
+        return module.emitError() << "function '" << evaluateName
+                                  << "': expected a scalar of f32 for the loss and each metric, got "
+                                  << describeType(evaluate.getResultTypes()[i]) << " for '" << metrics.back() << "'";
     }
     if (failed(checkModel({evaluate, 0})))
       return failure();
@@ -156,14 +158,15 @@ private:
     if (scaleLoss)
       for (StringRef name : {kLossScale, kGoodSteps, kSkippedSteps})
         if (module.lookupSymbol(name))
-          refuse("a variable '" + name + "' cannot be added for the scale of the loss: the model has one");
+          refuse("expected no '" + name +
+                 "' in the model, got one: the scale of the loss is added as a variable of this name; rename it");
     SmallVector<StringRef> functions = {kTrainStep, kEvaluate, kPredict};
     if (keepGradients)
       functions.append({kBackward, kUpdate});
     for (StringRef name : functions)
       if (Operation *known = module.lookupSymbol(name);
           known && known != output.function && (evaluateName.empty() || name != kPredict))
-        refuse("a function '" + name + "' cannot be added: the model has one");
+        refuse("expected no '" + name + "' in the model, got one: training adds a function of this name; rename it");
     bool comparesData = lossSpec.name != "none";
     StringRef data = lossSpec.takesLabels() ? "label" : "target";
     bool takesSeed =
@@ -173,23 +176,25 @@ private:
       std::string name = getInputName(output.function, i);
       if (name == kRate || (comparesData && name == data) || (keepGradients && name == kKeep) ||
           (takesSeed && name == kSeed))
-        refuse("an input '" + name + "' cannot be added to the training step: the model has one");
+        refuse("expected no input '" + name +
+               "' in the model, got one: the training step adds an input of this name; rename it");
     }
     func::FuncOp function = output.function;
     function.walk([&](VariableStoreOp store) {
-      refuse("a model that stores variables is not trained: function '" + function.getName() + "' stores '" +
-             store.getVariable() + "'");
+      refuse("training: expected a model that stores no variables, got function '" + function.getName() +
+             "', which stores '" + store.getVariable() + "'");
       return WalkResult::interrupt();
     });
     function.walk([&](DropoutOp op) {
       if (drops(op) && op->getParentOfType<LoopOp>())
-        refuse("--dropout: node '" + describeSource(op.getLoc()) +
-               "' is in a loop, of which each turn would drop the same elements; want --dropout=frozen");
+        refuse(
+            "--dropout: expected no dropout in a loop, where each iteration would drop the same elements, got node '" +
+            describeSource(op.getLoc()) + "'; use --dropout=frozen");
     });
     auto type = dyn_cast<RankedTensorType>(output.getValue().getType());
     if (!type || !isDifferentiable(type)) {
-      refuse("--loss: output '" + lossSpec.output + "' is " + describeType(output.getValue().getType()) +
-             ": losses are of tensors of floats");
+      refuse("--loss: expected output '" + lossSpec.output + "' to be a tensor of floats, got " +
+             describeType(output.getValue().getType()));
       return failure();
     }
     for (auto [number, dim] : llvm::enumerate(vx::getDims(type))) {
@@ -202,8 +207,9 @@ private:
                        });
                      });
       if (!isKnown)
-        refuse("--loss: output '" + lossSpec.output + "' is " + describeType(type) + ": dimension " + Twine(number) +
-               " is to be known when a step begins");
+        refuse("--loss: expected output '" + lossSpec.output +
+               "' to have sizes that are known when a step begins, got " + describeType(type) + " with a dimension " +
+               Twine(number) + " that depends on data");
     }
     return success(isRight);
   }
@@ -255,7 +261,7 @@ private:
     std::string error;
     std::optional<NamePatterns> frozen = NamePatterns::parse({freeze.begin(), freeze.end()}, error);
     if (!frozen)
-      return getOperation().emitError() << "--freeze: " << error;
+      return getOperation().emitError() << "--freeze: expected names of parameters, got " << error;
     Value value = step.getBody().front().getTerminator()->getOperand(0);
     llvm::DenseSet<Value> reached = findFloatDependences(value);
     llvm::DenseSet<StringAttr> loaded;
@@ -279,7 +285,8 @@ private:
           poolSize += static_cast<int64_t>(llvm::alignTo(parameter.size, kSlot));
         }
     if (std::vector<std::string> unused = frozen->getUnused(); !unused.empty())
-      return getOperation().emitError() << "--freeze: the model has no parameter '" << unused.front() << "'";
+      return getOperation().emitError() << "--freeze: expected the name of a parameter of the model, got '"
+                                        << unused.front() << "'";
     return success();
   }
 

@@ -66,7 +66,7 @@ private:
       std::string error;
       *patterns = NamePatterns::parse(list, error);
       if (!*patterns)
-        return getOperation().emitError() << option << ": want names of initializers, got " << error;
+        return getOperation().emitError() << option << ": expected names of initializers, got " << error;
     }
     return success();
   }
@@ -133,18 +133,20 @@ private:
       for (auto [what, value] :
            {std::pair<StringRef, Value>("mean", norm.getMean()), {"variance", norm.getVariance()}}) {
         auto refuse = [&](const Twine &message) {
-          getOperation().emitError() << "--batch-norm: the " << what << " of node '" << describeSource(norm.getLoc())
-                                     << "' " << message << "; want --batch-norm=frozen";
+          getOperation().emitError() << "--batch-norm: expected the " << what << " of node '"
+                                     << describeSource(norm.getLoc())
+                                     << "' to be an initializer for this use alone, got " << message
+                                     << "; use --batch-norm=frozen";
           isRight = false;
         };
         auto load = value.getDefiningOp<VariableLoadOp>();
         auto constant = value.getDefiningOp<ConstantOp>();
         if (norm->getParentOp() != model)
-          refuse("is in a loop or a branch, where it is not collected");
+          refuse("one in a loop or a branch, where it is not collected");
         else if (!load && !(constant && constant.getNames()))
-          refuse("is no initializer");
+          refuse("a value that is no initializer");
         else if (!known.insert(value).second)
-          refuse("is that of another batch norm or another statistic, too");
+          refuse("one of another batch norm or another statistic, too");
         else if (constant) {
           StringRef name = *constant.getNames()->getAsValueRange<StringAttr>().begin();
           Initializer &initializer = initializers[name];
@@ -167,22 +169,24 @@ private:
     bool isRight = true;
     for (auto [patterns, option] : {std::pair(&chosen, "--train"), std::pair(&frozen, "--freeze")})
       for (const std::string &pattern : (*patterns)->getUnused()) {
-        getOperation().emitError() << option << ": the model has no initializer '" << pattern
-                                   << "', it has: " << getNames();
+        getOperation().emitError() << option << ": expected the name of an initializer, got '" << pattern
+                                   << "'; the model has: " << getNames();
         isRight = false;
       }
     // A pattern may meet more than it means; a name does not.
     for (const std::string &name : train) {
       auto it = initializers.find(name);
       if (it != initializers.end() && !it->second.isTrained && !frozen->match(name)) {
-        getOperation().emitError() << "--train: '" << name << "' cannot be trained: " << it->second.reason;
+        getOperation().emitError() << "--train: expected an initializer that can be trained, got '" << name
+                                   << "': " << it->second.reason;
         isRight = false;
       }
     }
     for (auto &[name, initializer] : initializers)
       if (initializer.constants.front()->hasAttr(kInitAttr) && !initializer.isTrained) {
-        getOperation().emitError() << "--classes: '" << name
-                                   << "' starts with random numbers, so it is to be trained: " << initializer.reason;
+        getOperation().emitError() << "--classes: expected '" << name
+                                   << "' to be trained, since it starts with random numbers, got a frozen one: "
+                                   << initializer.reason;
         isRight = false;
       }
     return success(isRight);

@@ -38,7 +38,7 @@ private:
     for (Value operand : op->getOperands())
       if (llvm::is_contained(getDims(cast<RankedTensorType>(operand.getType())), DimAttr()))
         return op->emitError() << "'" << op->getName() << "' of " << describeSource(op->getLoc())
-                               << " has an operand of unknown size, want an expression for each dimension: "
+                               << ": expected an expression for each dimension of its operands, got "
                                << operand.getType();
     OpBuilder builder(op);
     GraphBuilder g(builder, op->getLoc());

@@ -105,14 +105,16 @@ private:
   }
   Expression sum(Expression value, ArrayRef<int64_t> axes) { return {&g, g.reduce(ReduceKind::sum, value, axes)}; }
 
-  InFlightDiagnostic refuse() { return emitError(UnknownLoc::get(g.context)) << "--loss: " << spec.name << " "; }
+  InFlightDiagnostic refuse() { return emitError(UnknownLoc::get(g.context)) << "--loss: " << spec.name << ": "; }
 
   /// An input with a weight for each of `dims`; null after an error.
   Value addWeights(ArrayRef<DimAttr> dims, Type elementType) {
     auto function = dyn_cast_or_null<func::FuncOp>(g.builder.getInsertionBlock()->getParentOp());
     for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
       if (getInputName(function, i) == "sample_weight")
-        return refuse() << "cannot add an input 'sample_weight': the model has one", Value();
+        return refuse() << "expected no input 'sample_weight' in the model, got one: the loss adds an input of this "
+                           "name; rename it",
+               Value();
     Value weights = addInput("sample_weight", g.makeType(dims, g.builder.getF32Type()));
     return weights ? g.cast(weights, elementType) : Value();
   }
@@ -135,7 +137,7 @@ private:
       return mean(values, counted);
     SmallVector<DimAttr> dims = getDims(values);
     if (dims.empty())
-      return refuse() << "takes a sample_weight for each row: expected an output with rows, got "
+      return refuse() << "expected an output with rows, each of which takes a sample_weight, got "
                       << describeType(values.value.getType()),
              Value();
     if (!counted.empty())
@@ -180,20 +182,20 @@ private:
     int64_t rank = type.getRank();
     axis = spec.axis < 0 ? spec.axis + rank : spec.axis;
     if (axis < 0 || axis >= rank)
-      return refuse() << "wants an axis of classes from " << -rank << " to " << rank - 1 << " of output "
+      return refuse() << "expected an axis of classes from " << -rank << " to " << rank - 1 << " of output "
                       << describeType(type) << ", got " << spec.axis,
              Value();
     if (spec.name == "nll") {
       auto softmax = output.getDefiningOp<SoftmaxOp>();
       if (softmax && !softmax.getLog())
-        return refuse() << "wants logarithms of probabilities, but the output is of '"
-                        << describeSource(softmax.getLoc()) << "': cross_entropy takes these",
+        return refuse() << "expected logarithms of probabilities, got the probabilities of '"
+                        << describeSource(softmax.getLoc()) << "'; use cross_entropy, which takes these",
                Value();
     }
     const size_t classes = spec.classWeights.size();
     if (classes > 0 && (type.isDynamicDim(axis) || static_cast<size_t>(type.getDimSize(axis)) != classes))
-      return refuse() << "wants as many class_weight as classes: the output is " << describeType(type)
-                      << " with its classes in dimension " << axis << ", got " << classes,
+      return refuse() << "expected a class_weight for each class in dimension " << axis << " of output "
+                      << describeType(type) << ", got " << classes,
              Value();
     Expression scores = widen(spec.name == "nll" ? output : findLogits());
     return spec.isSoft ? buildSoft(scores, results) : buildLabelled(scores, results);
@@ -360,7 +362,7 @@ private:
     if (spec.name == "none")
       return meanOfElements(x, results);
     if (spec.name == "kl" && type.getRank() == 0)
-      return refuse() << "wants an output of one dimension or more, got " << describeType(type), Value();
+      return refuse() << "expected an output of one dimension or more, got " << describeType(type), Value();
     Expression target{&g, addInput("target", type)};
     if (spec.name == "bce")
       return meanOfElements(

@@ -40,9 +40,10 @@ FailureOr<ModelOutput> findOutput(ModuleOp module, StringRef name) {
   if (found.size() == 1 || (!found.empty() && !name.empty()))
     return found.front();
   if (!name.empty())
-    return module.emitError() << "the model has no output '" << name << "' to take the loss of: there are " << all;
-  return module.emitError() << "the loss wants the name of an output: the model has " << found.size()
-                            << " of floats, of " << all;
+    return module.emitError() << "expected the name of an output to take the loss of, got '" << name
+                              << "'; the model has " << all;
+  return module.emitError() << "expected the name of an output to take the loss of, got none; the model has "
+                            << found.size() << " of floats, of " << all;
 }
 
 llvm::DenseSet<Value> findFloatDependences(Value value) {

@@ -170,8 +170,8 @@ private:
         owner = &group;
       }
       if (!pattern.getUnused().empty()) {
-        module.emitError() << "--param-group '" << group.pattern << "': no parameter that is trained has such a name"
-                           << suggest(group.pattern);
+        module.emitError() << "--param-group '" << group.pattern
+                           << "': expected names of trained parameters, got none of them" << suggest(group.pattern);
         isRight = false;
       }
     }

@@ -195,20 +195,20 @@ struct ReplaceHeadPass : impl::ReplaceHeadPassBase<ReplaceHeadPass> {
     int64_t rank = type ? type.getRank() : 0, dim = axis < 0 ? axis + rank : axis;
     std::string name = getResultName(output->function, output->number) + "' (" + describeType(old.getType()) + ")";
     if (dim < 0 || dim >= rank)
-      return module.emitError() << "--classes: want an axis of classes of output '" << name << " from " << -rank
+      return module.emitError() << "--classes: expected an axis of classes of output '" << name << " from " << -rank
                                 << " to " << rank - 1 << ", got " << int64_t(axis);
     Resizer resizer(output->function, classes);
     Value head = resizer.resize(old, dim);
     if (!head || resizer.weights.empty())
-      return module.emitError() << "--classes: want the weight of a product behind dimension " << dim << " of output '"
-                                << name << ", got " << (head ? "none" : resizer.stranger)
+      return module.emitError() << "--classes: expected the weight of a product that computes dimension " << dim
+                                << " of output '" << name << ", got " << (head ? "none" : resizer.stranger)
                                 << "; met from there: " << llvm::join(resizer.met, ", ");
     auto start = InitAttr::get(&getContext(), InitKind::uniform, bound(-1, resizer.inputs), bound(1, resizer.inputs));
     for (auto [initializer, resized] : resizer.replaced) {
       auto constant = cast<ConstantOp>(initializer);
       if (!llvm::is_contained(resizer.weights, constant) && !isBias(constant))
-        return module.emitError() << "--classes: " << describeInitializer(constant)
-                                  << " is neither the weight nor the bias of a product, so how it starts is not known";
+        return module.emitError() << "--classes: expected the weight or the bias of a product, got "
+                                  << describeInitializer(constant) << ", which has no known start";
       resized->setAttr(kInitAttr, start);
     }
     return replace(*output, head, resizer);
@@ -242,9 +242,9 @@ private:
         op.erase();
       }
     for (auto [initializer, resized] : resizer.replaced)
-      return getOperation().emitError() << "--classes: " << describeInitializer(cast<ConstantOp>(initializer))
-                                        << " makes classes and is read by '"
-                                        << describeSource((*initializer->user_begin())->getLoc()) << "' too";
+      return getOperation().emitError() << "--classes: expected " << describeInitializer(cast<ConstantOp>(initializer))
+                                        << ", which makes the classes, to have no other reader, got '"
+                                        << describeSource((*initializer->user_begin())->getLoc()) << "'";
     return success();
   }
 };

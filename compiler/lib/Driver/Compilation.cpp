@@ -108,8 +108,8 @@ LogicalResult reportUnknownDim(ModuleOp module, StringRef name) {
   for (auto symbol : module.getOps<SymbolOp>())
     if (!symbol.getDataDependent())
       known += (known.empty() ? "" : ", ") + symbol.getName().str();
-  return emitError(UnknownLoc::get(module.getContext()))
-         << "--dim: the model has no dimension '" << name << "', it has: " << (known.empty() ? "none" : known);
+  return emitError(UnknownLoc::get(module.getContext())) << "--dim: expected a dimension of the model, got '" << name
+                                                         << "'; it has: " << (known.empty() ? "none" : known);
 }
 
 } // namespace
@@ -160,8 +160,8 @@ Outcome Compilation::applyRanges(ModuleOp module) {
       int64_t most = isTooLarge ? 0 : values[1] / both * both;
       if (isTooLarge || most < values[0]) {
         emitError(UnknownLoc::get(module.getContext()))
-            << "--dim: '" << dim.name << "' has no multiple of " << dim.range->multiple
-            << (own > 1 ? " and of " + std::to_string(own) : "") << " from " << values[0] << " to " << values[1];
+            << "--dim: '" << dim.name << "': expected a range with a multiple of " << dim.range->multiple
+            << (own > 1 ? " and of " + std::to_string(own) : "") << ", got " << values[0] << " to " << values[1];
         return Outcome::Usage;
       }
       values = {static_cast<int64_t>(llvm::divideCeil(values[0], both)) * both, most};
@@ -170,7 +170,7 @@ Outcome Compilation::applyRanges(ModuleOp module) {
     for (int64_t value : values)
       if (!isAllowed(value)) {
         emitError(UnknownLoc::get(module.getContext()))
-            << "--dim: '" << dim.name << "' must be a multiple of " << symbol.getMultiple() << " from "
+            << "--dim: '" << dim.name << "': expected a multiple of " << symbol.getMultiple() << " from "
             << symbol.getMin() << " to " << symbol.getMax() << ", got " << value;
         return Outcome::Usage;
       }
@@ -208,7 +208,7 @@ std::optional<SkippedBucket> findContradiction(ModuleOp general,
       Constraint constraint{op.getKind(), replace(op.getLhs()), replace(op.getRhs())};
       if (decide(constraint, ranges) == false)
         return SkippedBucket{dims, describeSource(op.getLoc()),
-                             "wants " + op.getWant().str() + ", got " + constraint.lhs.str() + " and " +
+                             "needs " + op.getWant().str() + ", got " + constraint.lhs.str() + " and " +
                                  constraint.rhs.str()};
     }
   return std::nullopt;
@@ -275,8 +275,8 @@ Outcome Compilation::optimise(ModuleOp general, std::vector<Bucket> &buckets) {
   if (!combinations.empty() && buckets.empty()) {
     const SkippedBucket &first = results.skipped.front();
     emitError(UnknownLoc::get(general.getContext()))
-        << "--dim: the model takes none of the combinations of sizes, the first is " << describeDims(first.dims) << ": "
-        << first.node << ": " << first.reason;
+        << "--dim: expected a combination of sizes that the model takes, got none; the first is "
+        << describeDims(first.dims) << ": " << first.node << ": " << first.reason;
     return Outcome::Usage;
   }
   if (isCancelled())

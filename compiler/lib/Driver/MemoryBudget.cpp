@@ -87,7 +87,8 @@ Outcome Compilation::measureArena(ModuleOp module, ArenaNeed &need) {
         std::optional<uint64_t> bytes = getArenaBytes(program, sizes);
         if (!bytes) {
           emitError(UnknownLoc::get(module.getContext()))
-              << "--memory: '" << program.getSymName() << "' has an arena whose size only the run tells";
+              << "--memory: expected an arena of known size, got one of '" << program.getSymName()
+              << "' with a size that depends on the data of a run";
           return Outcome::Unsupported;
         }
         if (*bytes > need.bytes || need.function.empty())
@@ -130,7 +131,7 @@ Outcome Compilation::fitMemory(ModuleOp module) {
       break;
     if (tries > 0 && results.saved.isLeast) {
       emitError(UnknownLoc::get(module.getContext()))
-          << "--memory: the arena of '" << least.function << "' takes at least " << least.bytes << " bytes on "
+          << "--memory: expected at least " << least.bytes << " bytes for the arena of '" << least.function << "' on "
           << least.target << ", got " << budget;
       return Outcome::Usage;
     }

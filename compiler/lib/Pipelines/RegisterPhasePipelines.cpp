@@ -43,7 +43,7 @@ LogicalResult buildForTarget(OpPassManager &pm, StringRef text, ErrorHandler fai
     return failure();
   const TargetBackend *backend = lookup(options.target);
   if (!backend)
-    return fail("want the name of a target, got '" + options.target + "'");
+    return fail("expected the name of a target, got '" + options.target + "'");
   std::string error;
   FailureOr<std::vector<TargetSpec>> specs =
       backend->variants(std::vector<std::string>(options.variants.begin(), options.variants.end()), error);

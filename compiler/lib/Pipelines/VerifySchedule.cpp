@@ -41,7 +41,7 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
       if (!hasCommands || !isa<vxrt::ReadInputOp>(op))
         return;
       op->emitError() << "after 'schedule' inputs are read before the first command, got '" << op->getName() << "' of "
-                      << describeSource(op->getLoc()) << " behind one";
+                      << describeSource(op->getLoc()) << " after one";
       signalPassFailure();
     });
   }
@@ -57,7 +57,7 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
         bool readsInput = llvm::is_contained(op->getOperands(), input);
         if (first && readsInput) {
           op->emitError() << "after 'schedule' nothing reads input " << pair.input
-                          << " behind the first command that writes result " << pair.result
+                          << " after the first command that writes result " << pair.result
                           << ", which may be its memory, got '" << op->getName() << "' of "
                           << describeSource(op->getLoc());
           signalPassFailure();

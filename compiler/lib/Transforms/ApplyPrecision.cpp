@@ -27,7 +27,7 @@ struct ApplyPrecisionPass : impl::ApplyPrecisionPassBase<ApplyPrecisionPass> {
   void runOnOperation() override {
     std::optional<Precision> wanted = parsePrecision(precision);
     if (!wanted) {
-      getOperation().emitError() << "'precision' must be f32, tf32, f16 or bf16, got '" << precision << "'";
+      getOperation().emitError() << "'precision': expected f32, tf32, f16 or bf16, got '" << precision << "'";
       return signalPassFailure();
     }
     if (*wanted == Precision::F32)

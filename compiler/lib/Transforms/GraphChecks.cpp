@@ -22,7 +22,7 @@ LogicalResult checkKind(Operation *op, StringRef phase) {
   bool isKnown = isa<func::FuncOp, func::ReturnOp>(op) || isa_and_present<VXDialect>(op->getDialect()) ||
                  (isa<ModuleOp>(op) && !op->getParentOp());
   if (!isKnown || isa<FusionOp, KernelOp, DispatchOp>(op) || isPast)
-    return op->emitError() << "'" << op->getName() << "' does not belong to the '" << phase << "' phase";
+    return op->emitError() << "expected ops of the '" << phase << "' phase, got '" << op->getName() << "'";
   auto function = dyn_cast<func::FuncOp>(op);
   if (function &&
       (!function.getBody().hasOneBlock() || !isa<func::ReturnOp>(function.getBody().front().getTerminator())))
@@ -47,7 +47,8 @@ LogicalResult checkSymbols(Operation *op, const Declarations &declarations) {
         walker.walk(type);
   for (StringAttr name : names)
     if (!declarations.contains(name.getValue()))
-      return op->emitError() << "dimension symbol '" << name.getValue() << "' is not declared by a 'vx.symbol'";
+      return op->emitError() << "expected a 'vx.symbol' that declares dimension symbol '" << name.getValue()
+                             << "', got none";
   if (auto bind = dyn_cast<BindSymbolOp>(op)) {
     SymbolOp symbol = declarations.lookup(bind.getSymbol());
     if (!symbol || !symbol.getDataDependent())
@@ -77,7 +78,7 @@ LogicalResult checkSizes(Operation *op) {
     if (!tensor || !llvm::is_contained(getDims(tensor), DimAttr()))
       return success();
     return op->emitError() << "'" << op->getName() << "' of " << describeSource(op->getLoc())
-                           << " has a value of unknown size, want an expression for each dimension: " << type;
+                           << ": expected an expression for each dimension of a value, got " << type;
   });
 }
 
@@ -102,8 +103,8 @@ LogicalResult checkBindings(func::FuncOp function, const Declarations &declarati
   for (StringAttr name : used) {
     SymbolOp symbol = declarations.lookup(name.getValue());
     if (symbol && !symbol.getDataDependent() && !symbol.getInstance() && !bound.contains(name))
-      return function.emitError() << "no input of '" << function.getName() << "' has the size '" << name.getValue()
-                                  << "', so that a call does not bind it";
+      return function.emitError() << "expected an input of '" << function.getName() << "' with the size '"
+                                  << name.getValue() << "', so that a call binds it, got none";
   }
   return success();
 }

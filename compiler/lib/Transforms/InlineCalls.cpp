@@ -54,7 +54,8 @@ private:
     for (CallOp call : calls) {
       auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
       if (llvm::is_contained(active, callee))
-        return call.emitError() << "function '" << call.getCallee() << "' calls itself";
+        return call.emitError() << "expected functions without recursion, got '" << call.getCallee()
+                                << "', which calls itself";
       if (failed(visit(callee)) || failed(inlineCall(call, callee)))
         return failure();
       called.insert(callee);

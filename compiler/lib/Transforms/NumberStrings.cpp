@@ -59,11 +59,11 @@ private:
     if (auto compare = dyn_cast<CompareOp>(op); compare && holdsStrings(compare.getLhs().getType()) &&
                                                 compare.getPredicate() != ComparePredicate::eq &&
                                                 compare.getPredicate() != ComparePredicate::ne)
-      return op->emitError() << "strings are equal or not and have no order, got '"
+      return op->emitError() << "expected 'eq' or 'ne' of strings, which have no order, got '"
                              << stringifyComparePredicate(compare.getPredicate()) << "' in "
                              << describeSource(op->getLoc());
     if (auto variable = dyn_cast<VariableOp>(op); variable && holdsStrings(variable.getType()))
-      return op->emitError() << "variable '" << variable.getSymName() << "' holds strings, want numbers or bools";
+      return op->emitError() << "variable '" << variable.getSymName() << "': expected numbers or bools, got strings";
     return success();
   }
 

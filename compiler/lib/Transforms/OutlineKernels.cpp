@@ -210,7 +210,7 @@ public:
     DimAttr workgroups = fusion.getStrategy().getGrid(/*result=*/0, getDims(visited));
     if (!workgroups) {
       fusion.emitOpError() << "of " << describeSource(fusion.getLoc())
-                           << " has a result of unknown size, so its number of workgroups is not known: " << visited;
+                           << " expects a result of known size, which gives its number of workgroups, got " << visited;
       return {};
     }
     SetVector<StringAttr> symbols;

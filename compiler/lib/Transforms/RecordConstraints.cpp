@@ -120,7 +120,7 @@ private:
   }
 
   static LogicalResult report(Operation *op, StringRef want, const Constraint &constraint) {
-    return op->emitError() << "wants " << want << ", got " << constraint.lhs.str() << " and " << constraint.rhs.str();
+    return op->emitError() << "needs " << want << ", got " << constraint.lhs.str() << " and " << constraint.rhs.str();
   }
 
   func::FuncOp function;

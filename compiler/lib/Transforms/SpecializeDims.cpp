@@ -56,27 +56,27 @@ struct SpecializeDimsPass : impl::SpecializeDimsPassBase<SpecializeDimsPass> {
         symbol = other;
     }
     if (!symbol) {
-      module.emitError() << "no dimension symbol '" << name << "', there "
-                         << (known.empty() ? "are none" : "is: " + llvm::join(known, ", "));
+      module.emitError() << "expected the name of a dimension symbol, got '" << name << "'; the module has "
+                         << (known.empty() ? "none" : llvm::join(known, ", "));
       return {};
     }
     if (symbol.getDataDependent()) {
-      symbol.emitError() << "symbol '" << name << "' takes its value while the program runs, it cannot be set to "
-                         << value;
+      symbol.emitError() << "symbol '" << name << "': expected no value, since the program computes it, got " << value;
       return {};
     }
     auto min = static_cast<int64_t>(symbol.getMin()), max = static_cast<int64_t>(symbol.getMax());
     auto multiple = static_cast<int64_t>(symbol.getMultiple());
     if (value < min || value > max) {
-      symbol.emitError() << "symbol '" << name << "' takes values from " << min << " to " << max << ", got " << value;
+      symbol.emitError() << "symbol '" << name << "': expected a value from " << min << " to " << max << ", got "
+                         << value;
       return {};
     }
     if (value % multiple != 0) {
-      symbol.emitError() << "symbol '" << name << "' takes multiples of " << multiple << ", got " << value;
+      symbol.emitError() << "symbol '" << name << "': expected a multiple of " << multiple << ", got " << value;
       return {};
     }
     if (!values.try_emplace(symbol.getNameAttr(), DimAttr::constant(module.getContext(), value)).second) {
-      module.emitError() << "symbol '" << name << "' is given twice";
+      module.emitError() << "symbol '" << name << "': expected one value, got two";
       return {};
     }
     return symbol;
@@ -90,7 +90,7 @@ struct SpecializeDimsPass : impl::SpecializeDimsPassBase<SpecializeDimsPass> {
       Constraint constraint{op.getKind(), replace(op.getLhs()), replace(op.getRhs())};
       if (!isa<func::FuncOp>(op->getParentOp()) || decide(constraint, ranges) != false)
         return WalkResult::advance();
-      op->emitError() << "wants " << op.getWant() << ", got " << constraint.lhs.str() << " and "
+      op->emitError() << "needs " << op.getWant() << ", got " << constraint.lhs.str() << " and "
                       << constraint.rhs.str();
       return WalkResult::interrupt();
     });
@@ -118,8 +118,7 @@ struct SpecializeDimsPass : impl::SpecializeDimsPassBase<SpecializeDimsPass> {
       replacer.replaceElementsIn(op, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
       if (!negative)
         return WalkResult::advance();
-      op->emitError() << "dimension '" << cause.str() << "' becomes " << negative.str()
-                      << ", want a size of at least 0";
+      op->emitError() << "dimension '" << cause.str() << "': expected a size of at least 0, got " << negative.str();
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());

@@ -69,7 +69,7 @@ LogicalResult checkCounts(Operation *op) {
     int64_t bytes = 8; // of the widest element
     for (int64_t size : tensor ? tensor.getShape() : ArrayRef<int64_t>())
       if (size > 0 && llvm::MulOverflow(bytes, size, bytes))
-        return op->emitError() << "'" << op->getName() << "' has a value of more bytes than 64 bits count: " << type;
+        return op->emitError() << "'" << op->getName() << "': expected values of fewer than 2^64 bytes, got " << type;
     return success();
   });
 }
@@ -98,7 +98,7 @@ struct VerifyImportPass : impl::VerifyImportPassBase<VerifyImportPass> {
         return WalkResult::interrupt();
       bool computes = op->getParentOfType<func::FuncOp>() && !op->hasTrait<mlir::OpTrait::IsTerminator>();
       if (computes && getSourceNodes(op->getLoc()).empty()) { // C3
-        op->emitError() << "'" << op->getName() << "' has a location that names no source";
+        op->emitError() << "'" << op->getName() << "': expected a location that names a source, got none";
         return WalkResult::interrupt();
       }
       auto function = dyn_cast<func::FuncOp>(op);

@@ -41,7 +41,7 @@ LogicalResult checkRanges(func::FuncOp function) {
       return text;
     };
     return function.emitError() << "after 'optimised' input " << argument.getArgNumber() << " of '"
-                                << function.getName() << "' states the range that the graph takes, want "
+                                << function.getName() << "' states the range that the graph takes: expected "
                                 << describe(range) << ", got " << describe(stated);
   }
   return success();
@@ -53,7 +53,7 @@ struct VerifyOptimisedPass : impl::VerifyOptimisedPassBase<VerifyOptimisedPass> 
   void runOnOperation() override {
     std::optional<Precision> wanted = parsePrecision(precision);
     if (!wanted) {
-      getOperation().emitError() << "'precision' must be f32, tf32, f16 or bf16, got '" << precision << "'";
+      getOperation().emitError() << "'precision': expected f32, tf32, f16 or bf16, got '" << precision << "'";
       return signalPassFailure();
     }
     if (failed(checkGraph(getOperation(), "optimised")))

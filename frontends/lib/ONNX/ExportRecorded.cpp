@@ -254,7 +254,7 @@ std::optional<ExportSkeleton> GraphRecorder::makeSkeleton(StringRef name, int64_
     return std::nullopt;
   }
   if (function == state->functions.end() || function->get() == state->function) {
-    error = "the graph has no function '" + name.str() + "'";
+    error = "expected the name of a function of the graph, got '" + name.str() + "'";
     return std::nullopt;
   }
   auto model = std::make_shared<ModelProto>();

@@ -93,7 +93,7 @@ GraphRecorder::Value GraphRecorder::State::addValue(std::string name) {
 
 std::optional<std::string> GraphRecorder::State::nameOf(Value value, const RecordedPlace &place) {
   if (value < 0 || static_cast<size_t>(value) >= values.size())
-    return fail(&place, "takes a tensor that has no value: none was given to it"), std::nullopt;
+    return fail(&place, "expected a tensor with a value, got one that was given none"), std::nullopt;
   KnownValue &known = values[static_cast<size_t>(value)];
   if (known.variable)
     return readVariable(*known.variable);
@@ -101,13 +101,12 @@ std::optional<std::string> GraphRecorder::State::nameOf(Value value, const Recor
     return known.name;
   auto other = frameFunctions.find(known.frame);
   if (function && other != frameFunctions.end() && other->second == function->name)
-    return fail(&place, "takes '" + known.name +
-                            "', which is a value of a body that has ended: give it back from the "
-                            "body"),
+    return fail(&place, "expected a value of a body that has not ended, got '" + known.name +
+                            "' of one that has: return it from the body"),
            std::nullopt;
-  return fail(&place, "takes '" + known.name + "', which is a value of function '" +
-                          (other == frameFunctions.end() ? std::string("?") : other->second) + "', in function '" +
-                          (function ? function->name : std::string("?")) + "'"),
+  return fail(&place, "expected a value of function '" + (function ? function->name : std::string("?")) + "', got '" +
+                          known.name + "' of function '" +
+                          (other == frameFunctions.end() ? std::string("?") : other->second) + "'"),
          std::nullopt;
 }
 
@@ -184,15 +183,15 @@ bool GraphRecorder::declareSymbol(StringRef name, int64_t min, int64_t max, int6
   if (!state->error.empty())
     return false;
   if (name.empty() || DimAttr::fromString(&state->context, name) != DimAttr::symbolNamed(&state->context, name))
-    return state->fail(&place, "needs a name of letters, digits and '_'");
+    return state->fail(&place, "expected a name of letters, digits and '_', got '" + name + "'");
   if (min < 0 || min > max || multiple < 1)
-    return state->fail(&place, "needs 0 <= least <= greatest and a multiple of 1 or more, got " + Twine(min) + ", " +
+    return state->fail(&place, "expected 0 <= least <= greatest and a multiple of 1 or more, got " + Twine(min) + ", " +
                                    Twine(max) + " and " + Twine(multiple));
   if (!state->ranges.try_emplace(name, State::Range{min, max, multiple}).second)
-    return state->fail(&place, "is declared twice");
+    return state->fail(&place, "expected one declaration, got two");
   for (auto symbol : state->module->getOps<SymbolOp>())
     if (symbol.getName() == name)
-      return state->fail(&place, "is declared after a function that has it");
+      return state->fail(&place, "expected a declaration before each function that has it, got one after");
   return true;
 }
 
@@ -202,9 +201,9 @@ std::optional<GraphRecorder::Value> GraphRecorder::addVariable(const RecordedVar
   if (!s.error.empty())
     return std::nullopt;
   if (variable.name.empty())
-    return s.fail(&place, "needs a name for a variable"), std::nullopt;
+    return s.fail(&place, "expected a name for a variable, got ''"), std::nullopt;
   if (s.module->lookupSymbol(variable.name))
-    return s.fail(&place, "variable '" + variable.name + "' is made twice: each layer needs a scope of its own"),
+    return s.fail(&place, "expected one variable '" + variable.name + "', got two: give each layer a scope of its own"),
            std::nullopt;
   std::optional<Value> result;
   s.attempt(place, [&] {
@@ -257,17 +256,19 @@ bool GraphRecorder::beginFunction(StringRef name, ArrayRef<Input> inputs, const 
   if (!s.error.empty())
     return false;
   if (s.function)
-    return s.fail(&place, "function '" + name + "' begins inside of function '" + s.function->name + "'");
+    return s.fail(&place, "expected function '" + s.function->name + "' to end first, got the begin of function '" +
+                              name + "'");
   if (name.empty() || s.module->lookupSymbol(name))
-    return s.fail(&place, name.empty() ? Twine("needs a name for a function")
-                                       : "a function or variable '" + name + "' is there already");
+    return s.fail(&place, name.empty() ? Twine("expected a name for a function, got ''")
+                                       : "expected a name that no function or variable has, got '" + name + "'");
   auto function = std::make_unique<RecordedFunction>();
   function->name = name.str();
   function->place = place;
   function->graph.set_name(name.str());
   for (const Input &input : inputs) {
     if (!function->names.insert(input.name).second)
-      return s.fail(&place, "input '" + input.name + "' of function '" + name + "' is there twice");
+      return s.fail(&place,
+                    "function '" + name + "': expected inputs with names that differ, got '" + input.name + "' twice");
     ValueInfoProto *proto = function->graph.add_input();
     proto->set_name(input.name);
     TypeProto::Tensor *tensor = proto->mutable_type()->mutable_tensor_type();
@@ -305,11 +306,11 @@ bool GraphRecorder::endFunction(ArrayRef<std::string> names, ArrayRef<Value> res
   if (!s.error.empty())
     return false;
   if (!s.function || s.frames.size() != 1)
-    return s.fail(nullptr, "no function is recorded that could end here");
+    return s.fail(nullptr, "expected a function that has begun to end here, got none");
   const RecordedPlace place = s.function->place;
   if (names.size() != results.size() || results.empty())
     return s.fail(&place, "function '" + s.function->name +
-                              "' needs a name for each of its outputs, at least one, got " + Twine(names.size()) +
+                              "': expected a name for each of its outputs, at least one, got " + Twine(names.size()) +
                               " names and " + Twine(results.size()) + " outputs");
   SmallVector<mlir::Value> values;
   llvm::StringSet<> known;
@@ -318,7 +319,7 @@ bool GraphRecorder::endFunction(ArrayRef<std::string> names, ArrayRef<Value> res
     if (!own)
       return false;
     if (name.empty() || !known.insert(name).second)
-      return s.fail(&place, "function '" + s.function->name + "' needs names for its outputs that differ, got '" +
+      return s.fail(&place, "function '" + s.function->name + "': expected outputs with names that differ, got '" +
                                 name + "' twice");
     if (!s.attempt(place, [&] { values.push_back(s.importer->materialize(s.importer->lookup(*own))); }))
       return false;
@@ -352,7 +353,7 @@ bool GraphRecorder::addNode(StringRef op, ArrayRef<Value> inputs, ArrayRef<Recor
   if (!s.error.empty())
     return false;
   if (!s.function)
-    return s.fail(&place, "stands outside of a function: tensors are made in Graph::function");
+    return s.fail(&place, "expected a call in Graph::function, got one outside of a function");
   SmallVector<std::string> names;
   for (Value input : inputs) {
     std::optional<std::string> name = input == kNone ? std::string() : s.nameOf(input, place);
@@ -418,7 +419,7 @@ bool GraphRecorder::State::setAttribute(AttributeProto &proto, const RecordedAtt
   } else {
     const int number = std::get<RecordedBody>(attribute.value).number;
     if (number < 0 || static_cast<size_t>(number) >= bodies.size() || !bodies[static_cast<size_t>(number)])
-      return fail(&place, "takes a body that is not there, or for the second time: " + Twine(number));
+      return fail(&place, "expected a body that is there and has no other use, got body " + Twine(number));
     proto.set_type(AttributeProto::GRAPH);
     // The messages inside keep their addresses, which identify places.
     proto.mutable_g()->Swap(bodies[static_cast<size_t>(number)].get());
@@ -433,7 +434,7 @@ std::optional<GraphRecorder::Value> GraphRecorder::addConstant(const RecordedTyp
   if (!s.error.empty())
     return std::nullopt;
   if (!s.function)
-    return s.fail(&place, "stands outside of a function: tensors are made in Graph::function"), std::nullopt;
+    return s.fail(&place, "expected a call in Graph::function, got one outside of a function"), std::nullopt;
   NodeProto &node = *s.frames.back()->graph->add_node();
   node.set_op_type("Constant");
   node.set_name(s.makeName(place, "Constant"));
@@ -460,7 +461,7 @@ std::optional<GraphRecorder::Value> GraphRecorder::addSizes(ArrayRef<RecordedDim
   if (!s.error.empty())
     return std::nullopt;
   if (!s.function)
-    return s.fail(&place, "stands outside of a function: tensors are made in Graph::function"), std::nullopt;
+    return s.fail(&place, "expected a call in Graph::function, got one outside of a function"), std::nullopt;
   std::vector<Value> parts;
   std::vector<int64_t> numbers; // that come after the parts
   auto flush = [&](bool isWhole) -> bool {
@@ -481,8 +482,8 @@ std::optional<GraphRecorder::Value> GraphRecorder::addSizes(ArrayRef<RecordedDim
     }
     auto symbol = s.function->symbols.find(dim.name);
     if (symbol == s.function->symbols.end())
-      return s.fail(&place, "needs size '" + dim.name + "', but no input of function '" + s.function->name +
-                                "' has a dimension of this name"),
+      return s.fail(&place, "expected an input of function '" + s.function->name + "' with a dimension '" + dim.name +
+                                "', got none"),
              std::nullopt;
     if (!flush(false))
       return std::nullopt;
@@ -511,14 +512,13 @@ bool GraphRecorder::store(Value variable, Value value, const RecordedPlace &plac
   if (!s.error.empty())
     return false;
   if (!s.function)
-    return s.fail(&place, "stores a variable outside of a function");
+    return s.fail(&place, "expected a store in Graph::function, got one outside of a function");
   if (s.frames.size() != 1)
-    return s.fail(
-        &place,
-        "stores a variable in the body of a loop or branch: return the value, and store it after the loop or branch");
+    return s.fail(&place, "expected a store outside of loops and branches, got one in a body: return the value, and "
+                          "store it after the loop or branch");
   if (variable < 0 || static_cast<size_t>(variable) >= s.values.size() ||
       !s.values[static_cast<size_t>(variable)].variable)
-    return s.fail(&place, "stores what is no variable");
+    return s.fail(&place, "expected a variable to store, got another value");
   VariableOp op = *s.values[static_cast<size_t>(variable)].variable;
   std::optional<std::string> name = s.nameOf(value, place);
   if (!name)
@@ -537,7 +537,7 @@ bool GraphRecorder::beginBody(bool isLoop, ArrayRef<Value> carried, const Record
   if (!s.error.empty())
     return false;
   if (!s.function)
-    return s.fail(&place, "stands outside of a function: tensors are made in Graph::function");
+    return s.fail(&place, "expected a call in Graph::function, got one outside of a function");
   if (s.frames.size() > maxNesting)
     return s.fail(&place, "expects at most " + Twine(maxNesting) + " bodies inside of one another");
   SmallVector<Type> types;
@@ -601,7 +601,7 @@ std::optional<RecordedBody> GraphRecorder::endBody(ArrayRef<Value> results) {
   if (!s.error.empty())
     return std::nullopt;
   if (s.frames.size() < 2)
-    return s.fail(nullptr, "no body is recorded that could end here"), std::nullopt;
+    return s.fail(nullptr, "expected a body that has begun to end here, got none"), std::nullopt;
   State::Frame &frame = *s.frames.back();
   const RecordedPlace place = frame.place;
   if (results.size() < frame.carried.size())

@@ -112,7 +112,7 @@ void ModelImporter::importCall(const NodeProto &node, const FunctionProto &funct
   calledFunctions.insert(&function);
   if (activeFunctions[key]++ > 0) {
     --activeFunctions[key];
-    throwInvalid("function '" + function.name() + "' calls itself");
+    throwInvalid("expects functions without recursion, got '" + function.name() + "', which calls itself");
   }
   FunctionAttributes attributes = getDefaults(function);
   for (const AttributeProto &attribute : node.attribute()) {

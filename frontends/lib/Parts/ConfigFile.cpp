@@ -50,7 +50,7 @@ llvm::Expected<llvm::json::Value> parseFile(const std::string &path) {
     return makeConfigError(path + ": expected values in at most " + llvm::Twine(kDeepest) + " others, got more");
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
-    return makeConfigError(path + ": no JSON: " + llvm::toString(value.takeError()));
+    return makeConfigError(path + ": expected JSON: " + llvm::toString(value.takeError()));
   return value;
 }
 

@@ -22,7 +22,7 @@ size_t chooseEntry(const Target &target, uint32_t function, std::span<const int6
 // The details of a status about a node: {"node":"add_3","op":"Add","expected":"...","got":"..."}.
 std::string siteDetails(const FaultSite &site, std::string_view expected, std::string_view got);
 
-// "add_3 (Add): wants sizes 'n' and 'm' equal, got 3 and 5"
+// "add_3 (Add): needs sizes 'n' and 'm' equal, got 3 and 5"
 inline Status unfulfilled(const FaultSite &site, vx_code code, int64_t a, int64_t b) {
   return failure(code, "{}: needs {}, got {} and {}", site.node, site.what, a, b)
       .attachDetails(siteDetails(site, site.what, fmt::format("{} and {}", a, b)));

@@ -13,7 +13,7 @@ struct PathContext {
   std::string folder; // of relative ones
 };
 
-// Sets the value, not its origin. Gives what is wrong, "want 1 to 65536, got -4", or nothing.
+// Sets the value, not its origin. Gives what is wrong, "expected 1 to 65536, got -4", or nothing.
 std::string setFromToml(const KeyFacts &key, SettingRef setting, const TomlValue &value, const PathContext &paths);
 // The same of a flag or a variable: a list has commas between.
 std::string setFromText(const KeyFacts &key, SettingRef setting, std::string_view text, const PathContext &paths);

@@ -19,7 +19,7 @@ struct EmbeddingSettings {
   std::optional<text::Side> truncationSide = {}; // nothing: as the tokenizer's file has it
 };
 
-// Takes nothing on trust. Throws Error::data, "asset 'embedding.json': 'max_tokens': want ..., got ...".
+// Takes nothing on trust. Throws Error::data, "asset 'embedding.json': 'max_tokens': expected ..., got ...".
 EmbeddingSettings parseEmbeddingSettings(std::string_view json);
 
 } // namespace vx::serve

@@ -89,7 +89,7 @@ public:
   uint32_t retryAfter = 0;                             // 0: no Retry-After
 };
 
-// throw serviceError(ErrorCode::invalid_value, "want a list, got {}", kind)
+// throw serviceError(ErrorCode::invalid_value, "expected a list, got {}", kind)
 template <typename... Args>
 ServiceError serviceError(ErrorCode code, fmt::format_string<Args...> format, Args &&...args) {
   return ServiceError(code, fmt::format(format, std::forward<Args>(args)...));

@@ -28,7 +28,7 @@ struct SafeTensors {
 };
 
 // Takes nothing on trust: sizes, offsets and names are checked against the bytes that are there. False with a reason
-// that follows the file's name: "truncated: the tensors want 24 bytes, got 7".
+// that follows the file's name: "truncated: the tensors need 24 bytes, got 7".
 bool parseSafeTensors(std::span<const uint8_t> file, SafeTensors &result, std::string &error);
 
 // What stands before the bytes of the tensors, which follow in their order, one behind the other. Each begins at a

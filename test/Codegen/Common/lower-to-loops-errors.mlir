@@ -2,7 +2,7 @@
 
 vx.kernel @constant "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<65xf32>):
-  // expected-error @+1 {{holds 65 elements, but a kernel's constant may have at most 64: pass it as a buffer}}
+  // expected-error @+1 {{expects at most 64 elements of a kernel's constant, got 65: pass it as a buffer}}
   %c = vx.constant dense<[0.,1.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.]> : tensor<65xf32>
   %0 = vx.add %a, %c : tensor<65xf32>, tensor<65xf32>
   vx.yield %0 : tensor<65xf32>
@@ -10,7 +10,7 @@ vx.kernel @constant "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 
 // -----
 
-// expected-error @+1 {{'func.func' op expects a strategy in 'vxk.strategy', there is none}}
+// expected-error @+1 {{'func.func' op expects a strategy in 'vxk.strategy', got none}}
 func.func @strategy() attributes {vxk.kernel} {
   return
 }

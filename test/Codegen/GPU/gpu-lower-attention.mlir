@@ -58,7 +58,7 @@ vx.kernel @any_length "x" symbols ["s0"] workgroups <ceildiv(s0, 16)> #vx.flash<
 
 // -----
 
-// expected-error@+1 {{expects a strategy that fits attention: want one batch and head, a multiple of 16 queries, of 8 keys, and 128 threads, got #vx.flash<tile = [1, 1, 24, 0]}}
+// expected-error@+1 {{expects a strategy that fits attention: one batch and head, a multiple of 16 queries, of 8 keys, and 128 threads, got #vx.flash<tile = [1, 1, 24, 0]}}
 vx.kernel @uneven "x" symbols [] workgroups <1> #vx.flash<tile = [1, 1, 24, 0], keys = 8, threads = 128> {
 ^bb0(%q: tensor<1x1x24x4xf32>):
   %0 = vx.attention %q, %q, %q scale = 0.5 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] {vx.anchor} : tensor<1x1x24x4xf32>, tensor<1x1x24x4xf32>, tensor<1x1x24x4xf32> -> tensor<1x1x24x4xf32>

@@ -1,7 +1,7 @@
 // RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-contraction))"
 
 // A strategy by hand, or from a tuning record, that does not fit the contraction of its kernel.
-// expected-error @+1 {{expects a strategy that fits its contraction: want a tile size for each of 2 dimensions, got #vx.tiled_product<tile = [16], block_rows = 1, block_columns = 1, step = 8, slices = 4>}}
+// expected-error @+1 {{expects a strategy that fits its contraction: a tile size for each of 2 dimensions, got #vx.tiled_product<tile = [16], block_rows = 1, block_columns = 1, step = 8, slices = 4>}}
 vx.kernel @sizes "x" symbols [] workgroups <4> #vx.tiled_product<tile = [16], block_rows = 1, block_columns = 1, step = 8, slices = 4> {
 ^bb0(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>):
   %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<16x16xf32>, tensor<16x16xf32>
@@ -10,7 +10,7 @@ vx.kernel @sizes "x" symbols [] workgroups <4> #vx.tiled_product<tile = [16], bl
 
 // -----
 
-// expected-error @+1 {{expects a strategy that fits its contraction: want a tile size of 1 for dimension 0, got 2}}
+// expected-error @+1 {{expects a strategy that fits its contraction: a tile size of 1 for dimension 0, got 2}}
 vx.kernel @batch "x" symbols [] workgroups <4> #vx.tiled_product<tile = [2, 16, 16], block_rows = 4, block_columns = 4, step = 8, slices = 4> {
 ^bb0(%a: tensor<4x16x16xf32>, %b: tensor<4x16x16xf32>):
   %r = vx.contract %a, %b batch = [0] x [0] contracting = [2] x [1] {vx.anchor} : tensor<4x16x16xf32>, tensor<4x16x16xf32>
@@ -19,7 +19,7 @@ vx.kernel @batch "x" symbols [] workgroups <4> #vx.tiled_product<tile = [2, 16, 
 
 // -----
 
-// expected-error @+1 {{expects a strategy that fits its contraction: want one block for each of 64 threads, got a tile of 2 x 128 in #vx.tiled_product<tile = [2, 128], block_rows = 4, block_columns = 4, step = 8, slices = 4>}}
+// expected-error @+1 {{expects a strategy that fits its contraction: one block for each of 64 threads, got a tile of 2 x 128 in #vx.tiled_product<tile = [2, 128], block_rows = 4, block_columns = 4, step = 8, slices = 4>}}
 vx.kernel @blocks "x" symbols [] workgroups <4> #vx.tiled_product<tile = [2, 128], block_rows = 4, block_columns = 4, step = 8, slices = 4> {
 ^bb0(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>):
   %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<16x16xf32>, tensor<16x16xf32>

@@ -40,7 +40,7 @@ func.func @device_memory() attributes {vxk.kernel, vxk.threads = 32 : i64} {
 
 // -----
 
-// expected-error@+1 {{is a kernel: want no arguments and no results, got '(f32) -> ()'}}
+// expected-error@+1 {{expects no arguments and no results of a kernel, got '(f32) -> ()'}}
 func.func @argument(%x: f32) attributes {vxk.kernel} {
   return
 }

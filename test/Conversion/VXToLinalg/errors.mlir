@@ -47,7 +47,7 @@ vx.kernel @size "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 
 vx.kernel @sparse "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3xf32>):
-  // expected-error @+1 {{'vx.constant' op expects inline elements, or a resource of the type's size}}
+  // expected-error @+1 {{'vx.constant' op expects inline elements, or a resource of the size of}}
   %c = vx.constant sparse<[[1]], [2.0]> : tensor<3xf32>
   %0 = vx.add %a, %c : tensor<3xf32>, tensor<3xf32>
   vx.yield %0 : tensor<3xf32>

@@ -71,7 +71,7 @@ func.func @report() attributes {vxk.kernel} {
 
 // -----
 
-// expected-error @below {{'func.func' op is a kernel: want no arguments and no results, got '(i32) -> ()'}}
+// expected-error @below {{'func.func' op expects no arguments and no results of a kernel, got '(i32) -> ()'}}
 func.func @arguments(%x: i32) attributes {vxk.kernel} {
   return
 }
@@ -80,7 +80,7 @@ func.func @arguments(%x: i32) attributes {vxk.kernel} {
 
 func.func @dynamic_stack() attributes {vxk.kernel} {
   %n = vxk.scalar 0
-  // expected-error @below {{'memref.alloca' op has the type 'memref<?xf32>': a kernel's stack buffers have static shapes}}
+  // expected-error @below {{'memref.alloca' op expects a static shape for a kernel's stack buffer, got 'memref<?xf32>'}}
   %m = memref.alloca(%n) : memref<?xf32>
   return
 }

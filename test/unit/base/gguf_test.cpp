@@ -146,7 +146,7 @@ TEST(Gguf, Refused) {
                                                      "it with gguf_convert_endian of the package gguf");
   EXPECT_EQ(errorOf(GgufWriter().add("", "x").bytes()), "a key at byte 24 is empty");
   EXPECT_EQ(errorOf(GgufWriter().add("a\xff", "x").bytes()), "a key at byte 24 is not UTF-8: 'a\\xff'");
-  EXPECT_EQ(errorOf(GgufWriter().add("k", "x").add("k", "y").bytes()), "key 'k' is there twice");
+  EXPECT_EQ(errorOf(GgufWriter().add("k", "x").add("k", "y").bytes()), "expected each key once, got 'k' twice");
   EXPECT_EQ(errorOf(GgufWriter().add<uint32_t>("k", GgufKind(13), 1).bytes()),
             "key 'k' has the value type 13 at byte 33, expected 0 to 12");
   EXPECT_EQ(errorOf(GgufWriter().add<uint8_t>("k", GgufKind::boolean, 2).bytes()),
@@ -167,7 +167,7 @@ TEST(Gguf, Refused) {
   EXPECT_EQ(errorOf(GgufWriter().addTensor("t", {uint64_t(1) << 63}, 0, 4).bytes()),
             "tensor 't' has a dimension of 9223372036854775808, expected less than 2^63");
   EXPECT_EQ(errorOf(GgufWriter().addTensor("t", {1}, 0, 4).addTensor("t", {1}, 0, 4).bytes()),
-            "tensor 't' is there twice");
+            "expected each tensor once, got tensor 't' twice");
   EXPECT_EQ(errorOf(GgufWriter().addTensorAt("t", {1}, 0, 4, 8).bytes()),
             "tensor 't' has the offset 8, expected a multiple of 32");
   EXPECT_EQ(errorOf(GgufWriter().addTensor("a", {9}, 0, 36).addTensorAt("b", {1}, 0, 4, 32).bytes()),

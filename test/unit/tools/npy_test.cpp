@@ -86,7 +86,8 @@ TEST(Npy, badFiles) {
   EXPECT_EQ(errorOf(npyFile("{descr: '<f4'}", {})),
             "x.npy: .npy header: expected a string at character 1, got 'descr: '<f4'}'");
   EXPECT_EQ(errorOf(npyFile("{'shape': [2]}", {})), "x.npy: .npy header: expected '(' at character 10, got '[2]}'");
-  EXPECT_EQ(errorOf(npyFile("{'more': 1}", {})), "x.npy: .npy header has the unknown key 'more'");
+  EXPECT_EQ(errorOf(npyFile("{'more': 1}", {})),
+            "x.npy: .npy header: expected 'descr', 'fortran_order' and 'shape', got 'more'");
   EXPECT_EQ(errorOf(npyFile(
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }", {})),
             "x.npy: f32[4611686018427387904,4611686018427387904] is too large");

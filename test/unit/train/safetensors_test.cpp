@@ -90,7 +90,7 @@ TEST(SafeTensors, asOthersWriteIt) {
 TEST(SafeTensors, badFiles) {
   EXPECT_EQ(errorOf({}), "truncated: a safetensors file has 8 bytes or more, got 0");
   EXPECT_EQ(errorOf({'P', 'K', 3, 4, 5, 6, 7, 8}), "not a safetensors file: its first 8 bytes say that the header has "
-                                                   "578437695752325968 bytes, allowed are 100000000");
+                                                   "578437695752325968 bytes, expected at most 100000000");
   EXPECT_EQ(errorOf({9, 0, 0, 0, 0, 0, 0, 0, '{'}), "truncated: the header needs 9 bytes, got 1");
   EXPECT_EQ(headerError("[]"), "header: expected '{' at character 0, got '[]'");
   EXPECT_EQ(headerError(""), "header: expected '{' at character 0, got ''");
@@ -110,7 +110,8 @@ TEST(SafeTensors, badFiles) {
   EXPECT_EQ(headerError("{\"a\xc3\":7}"), "the header is no UTF-8 at character 3");
   EXPECT_EQ(headerError("{\"\xed\xa0\x80\":7}"), "the header is no UTF-8 at character 2");
   EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":1}}"), "header: expected a string at character 21, got '1}}'");
-  EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":\"\",\"a\":\"\"}}"), "the metadata names 'a' twice");
+  EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":\"\",\"a\":\"\"}}"),
+            "metadata: expected each key once, got 'a' twice");
   EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":\"\" \"b\":\"\"}}"),
             "header: expected ',' or '}' at character 24, got '\"b\":\"\"}}'");
 }
@@ -123,8 +124,8 @@ TEST(SafeTensors, badTensors) {
             "tensor 'w' needs 'dtype', 'shape' and 'data_offsets', 'data_offsets' is missing");
   EXPECT_EQ(one("\"shape\":[1]", 4), "tensor 'w' needs 'dtype', 'shape' and 'data_offsets', 'dtype' is missing");
   EXPECT_EQ(one("\"dtype\":\"F32\"", 4), "tensor 'w' needs 'dtype', 'shape' and 'data_offsets', 'shape' is missing");
-  EXPECT_EQ(one("\"more\":1"), "tensor 'w' has the unknown key 'more'");
-  EXPECT_EQ(one("\"shape\":[1],\"shape\":[1]"), "tensor 'w' has 'shape' twice");
+  EXPECT_EQ(one("\"more\":1"), "tensor 'w': expected 'dtype', 'shape' and 'data_offsets', got 'more'");
+  EXPECT_EQ(one("\"shape\":[1],\"shape\":[1]"), "tensor 'w': expected each key once, got 'shape' twice");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[0]"), 4), "tensor 'w' has 1 data_offsets, expected 2");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[4,0]"), 4),
             "tensor 'w': f32[1] needs 4 bytes, its data_offsets are 4 and 0");
@@ -146,7 +147,8 @@ TEST(SafeTensors, badTensors) {
   EXPECT_EQ(one(tensorText("F32", "[1 2]", "[0,4]"), 4),
             "header: expected ',' or ']' at character 31, got '2],\"data_offsets'");
   const std::string w = tensorText("F32", "[1]", "[0,4]");
-  EXPECT_EQ(headerError("{\"w\":{" + w + "},\"w\":{" + w + "}}", 4), "the header names 'w' twice");
+  EXPECT_EQ(headerError("{\"w\":{" + w + "},\"w\":{" + w + "}}", 4),
+            "header: expected each tensor once, got 'w' twice");
   EXPECT_EQ(headerError("{\"w\":{" + w + "},\"v\":{" + w + "}}", 4),
             "tensor 'v' begins at byte 0, expected 4, where the one before ends");
 }

@@ -21,7 +21,7 @@ struct NpyHeader {
 };
 
 // Reads the header of version 1, 2 or 3 at the beginning of a file's bytes, as much of Python's syntax as NumPy writes.
-// False with a reason that follows the file's name: "truncated .npy header: want 9 bytes, got 0".
+// False with a reason that follows the file's name: "truncated .npy header: expected 9 bytes, got 0".
 bool parseNpyHeader(std::span<const uint8_t> bytes, NpyHeader &header, std::string &error);
 
 } // namespace vx

@@ -13,7 +13,7 @@ const char *fileKind(mode_t mode);
 
 struct FileError {
   int number = 0;   // of errno; 0 where the file is of another kind
-  std::string text; // "cannot be opened: No such file or directory", "is a pipe, want a regular file"
+  std::string text; // "cannot be opened: No such file or directory", "is a pipe, expected a regular file"
 };
 
 // Opens a regular file for reading, and waits for nobody. Gives the descriptor, which the caller closes, or -1 and the

@@ -36,7 +36,7 @@ struct SafeTensorsFile {
 };
 
 // Takes nothing on trust: sizes, offsets and names are checked against the bytes that are there. False with a reason
-// that follows the file's name: "truncated: the tensors want 24 bytes, got 7".
+// that follows the file's name: "truncated: the tensors need 24 bytes, got 7".
 bool parseSafeTensors(std::span<const uint8_t> file, SafeTensorsFile &result, std::string &error);
 
 } // namespace vx

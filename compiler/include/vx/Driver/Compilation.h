@@ -128,7 +128,7 @@ struct ProgramReport {
 /// Sizes of `--dim` that get no version of their own, since a node never accepts them together.
 struct SkippedBucket {
   std::vector<std::pair<std::string, int64_t>> dims;
-  std::string node, reason; // "wants sizes 'n' and 'm' equal, got 3 and 5"
+  std::string node, reason; // "needs sizes 'n' and 'm' equal, got 3 and 5"
 };
 
 struct CompilationReport {

@@ -461,7 +461,7 @@ Tensor<D, S...> constant(std::span<const typename D::value> elements, Loc where 
   static_assert(((S.isNumber()) && ...), "vx: constant: the sizes must be numbers, as in constant<f32, 2, 3>(...)");
   const detail::Place place{"", "constant", where};
   if (!detail::current)
-    detail::fail(nullptr, place, "stands outside of a function: tensors are made in Graph::function");
+    detail::fail(nullptr, place, "expected a call in Graph::function, got one outside of a function");
   constexpr int64_t count = (S.size * ... * 1);
   if (elements.size() != static_cast<size_t>(count))
     detail::fail(detail::current, place,

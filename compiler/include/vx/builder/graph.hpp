@@ -135,7 +135,7 @@ public:
 
   Node &in(const Ref &value) {
     if (value.graph && value.graph != graph)
-      fail(graph, place, "takes a tensor of another graph");
+      fail(graph, place, "expected tensors of one graph, got one of another graph");
     inputs.push_back(value.id);
     return *this;
   }

@@ -27,7 +27,7 @@ Ref lower(Ref ref, vxb_graph *graph, const Place &place) {
   if (!ref.isNumber)
     return ref;
   if (!graph)
-    fail(nullptr, place, "stands outside of a function: tensors are made in Graph::function");
+    fail(nullptr, place, "expected a call in Graph::function, got one outside of a function");
   return scalar<D>(graph, place, ref.number);
 }
 inline vxb_graph *graphOf(const Ref &a, const Ref &b = {}, const Ref &c = {}) {

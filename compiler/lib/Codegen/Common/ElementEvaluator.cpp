@@ -407,9 +407,8 @@ Value ElementEvaluator::constantElement(arith::ConstantOp op, ArrayRef<LaneIndex
     return scalar(builder.getZeroAttr(elements.getElementType()));
   constexpr int64_t kMostElements = 64;
   if (elements.getNumElements() > kMostElements)
-    return op->emitOpError() << "holds " << elements.getNumElements()
-                             << " elements, but a kernel's constant may have at most " << kMostElements
-                             << ": pass it as a buffer",
+    return op->emitOpError() << "expects at most " << kMostElements << " elements of a kernel's constant, got "
+                             << elements.getNumElements() << ": pass it as a buffer",
            Value();
   LaneIndex offset = constantIndex(0);
   for (auto [d, index] : llvm::enumerate(indices))

@@ -20,7 +20,7 @@ KernelInterface::KernelInterface(func::FuncOp kernel, unsigned space, Type numbe
 LogicalResult KernelInterface::check() {
   if (kernel.getNumArguments() == 0 && kernel.getNumResults() == 0)
     return success();
-  return kernel.emitOpError() << "is a kernel: want no arguments and no results, got " << kernel.getFunctionType();
+  return kernel.emitOpError() << "expects no arguments and no results of a kernel, got " << kernel.getFunctionType();
 }
 
 func::FuncOp KernelInterface::createBody() {

@@ -529,7 +529,7 @@ struct LowerToLoopsPass : impl::LowerToLoopsPassBase<LowerToLoopsPass> {
     if (!function->hasAttr(vxk::kKernelAttr))
       return;
     if (!function->getAttrOfType<StrategyAttrInterface>(vxk::kStrategyAttr)) {
-      function.emitOpError() << "expects a strategy in '" << vxk::kStrategyAttr << "', there is none";
+      function.emitOpError() << "expects a strategy in '" << vxk::kStrategyAttr << "', got none";
       return signalPassFailure();
     }
     int64_t threads = 1;

@@ -79,8 +79,7 @@ private:
                 strategy.getThreads() == kThreadRows * kThreadColumns;
     }
     if (!isTiled)
-      return function.emitError() << "of " << describeSource(loc)
-                                  << " expects a strategy that fits attention: want one "
+      return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits attention: one "
                                   << "batch and head, a multiple of " << kThreadRows << " queries, of "
                                   << kThreadColumns << " keys, and " << kThreadRows * kThreadColumns << " threads, got "
                                   << strategy;

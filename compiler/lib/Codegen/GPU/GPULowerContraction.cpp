@@ -282,11 +282,11 @@ private:
       return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits its contraction: ";
     };
     if (static_cast<int64_t>(workgroup.size()) != type.getRank())
-      return error() << "want a tile size for each of " << type.getRank() << " dimensions, got " << strategy;
+      return error() << "a tile size for each of " << type.getRank() << " dimensions, got " << strategy;
     tileSizes.assign(workgroup.begin(), workgroup.end());
     for (unsigned d : batchDims)
       if (tileSizes[d] != 1)
-        return error() << "want a tile size of 1 for dimension " << d << ", got " << tileSizes[d];
+        return error() << "a tile size of 1 for dimension " << d << ", got " << tileSizes[d];
     for (unsigned d : rowDims)
       rows *= tileSizes[d];
     for (unsigned d : columnDims)
@@ -314,11 +314,11 @@ private:
   LogicalResult checkBlockShape(Complaint error) {
     if (blockRows < 1 || blockColumns < 1 || step < 1 || slices < 1 || rows % blockRows != 0 ||
         columns % blockColumns != 0 || rows / blockRows * (columns / blockColumns) * slices != threads)
-      return error() << "want one block for each of " << threads << " threads, got a tile of " << rows << " x "
-                     << columns << " in " << strategy;
+      return error() << "one block for each of " << threads << " threads, got a tile of " << rows << " x " << columns
+                     << " in " << strategy;
     for (int64_t block : {blockRows, blockColumns})
       if (block != 1 && block != 2 && block % 4 != 0)
-        return error() << "want blocks of 1, 2 or a multiple of 4, got " << strategy;
+        return error() << "blocks of 1, 2 or a multiple of 4, got " << strategy;
     return success();
   }
 
@@ -327,7 +327,7 @@ private:
     step = mma.getStep();
     stages = mma.getStages();
     if (step % product->depth != 0)
-      return error() << "want steps of a multiple of " << product->depth << ", got " << strategy;
+      return error() << "steps of a multiple of " << product->depth << ", got " << strategy;
     int64_t subgroups = threads / matrixUnit.subgroup;
     std::optional<int64_t> across; // subgroups that share the columns
     for (int64_t count = 1; count <= subgroups; ++count) {
@@ -340,9 +340,9 @@ private:
         across = count;
     }
     if (threads % matrixUnit.subgroup != 0 || !across)
-      return error() << "want fragments of " << MatrixUnit::rows << " x " << MatrixUnit::columns
-                     << " for each subgroup of " << matrixUnit.subgroup << " threads, got a tile of " << rows << " x "
-                     << columns << " in " << strategy;
+      return error() << "fragments of " << MatrixUnit::rows << " x " << MatrixUnit::columns << " for each subgroup of "
+                     << matrixUnit.subgroup << " threads, got a tile of " << rows << " x " << columns << " in "
+                     << strategy;
     subgroupColumns = *across;
     blockRows = rows / (subgroups / *across);
     blockColumns = columns / *across;

@@ -44,7 +44,7 @@ public:
     tiles = strategy.getTile();
     lanes = strategy.getLanes();
     if (static_cast<int64_t>(tiles.size()) != type.getRank() || type.getRank() == 0)
-      return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits its result: want a "
+      return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits its result: a "
                                   << "tile size for each of " << type.getRank() << " dimensions, 1 or more, got "
                                   << strategy;
     if (failed(emit()))

@@ -46,7 +46,7 @@ LogicalResult lowerConstant(KernelLowering &lowering, ConstantOp op) {
     }
   }
   if (!elements)
-    return op.emitOpError() << "expects inline elements, or a resource of the type's size";
+    return op.emitOpError() << "expects inline elements, or a resource of the size of " << type << ", got neither";
   elements = toBodyType(elements, bodyType);
   elements = elements.isSplat() ? elements.resizeSplat(bodyTensor) : elements.reshape(bodyTensor);
   lowering.set(op.getResult(), arith::ConstantOp::create(lowering.builder, op.getLoc(), elements));

@@ -871,7 +871,7 @@ LogicalResult ScheduleBuilder::build() {
                                        << getAccessedVariable(overlap.store).getValue()
                                        << "', which shares bytes with it, in "
                                        << describeSource(overlap.access->getLoc())
-                                       << ": want one variable for both ('vx-resolve-overlaps')";
+                                       << ": expected one variable for both, got two; run 'vx-resolve-overlaps' first";
   // What is derived knows no sizes, and of the state only what it is derived from.
   auto derived = function->getAttrOfType<StringAttr>(kDerivedAttr);
   SmallVector<SymbolOp> sizes;

@@ -60,7 +60,7 @@ LogicalResult KernelLowering::checkStack() {
       return WalkResult::advance();
     MemRefType type = alloca.getType();
     if (!type.hasStaticShape()) {
-      alloca.emitOpError() << "has the type " << type << ": a kernel's stack buffers have static shapes";
+      alloca.emitOpError() << "expects a static shape for a kernel's stack buffer, got " << type;
       return WalkResult::interrupt();
     }
     Type element = type.getElementType();
@@ -76,8 +76,7 @@ LogicalResult KernelLowering::checkStack() {
   if (walk.wasInterrupted())
     return failure();
   if (bytes > maxStackBytes)
-    return kernel.emitOpError() << "keeps " << bytes << " bytes on the stack, at most " << maxStackBytes
-                                << " are allowed";
+    return kernel.emitOpError() << "expects at most " << maxStackBytes << " bytes on the stack, got " << bytes;
   for (memref::AllocaOp alloca : allocas) {
     // In a loop it would take more stack at each turn.
     alloca->moveBefore(&kernel.getBody().front(), kernel.getBody().front().begin());

@@ -83,7 +83,8 @@ FailureOr<TargetSpec> nativeSpec(std::string &error) {
   spec.hasByteDots = llvm::is_contained(spec.requires_, byteDots);
   return spec;
 #else
-  error = "variant 'native' of target 'cpu' wants an x86-64 processor to compile on";
+  error =
+      "variant 'native' of target 'cpu': expected an x86-64 processor to compile on, got another; name another variant";
   return failure();
 #endif
 }

@@ -13,7 +13,7 @@ LogicalResult checkSupported(Operation *op) {
     if (!tensor)
       continue;
     if (llvm::isa<StringType>(tensor.getElementType()))
-      return op->emitOpError() << "has the type " << type << ", which target 'cpu' does not take: strings are host "
+      return op->emitOpError() << "expects types that target 'cpu' takes, got " << type << ": strings are host "
                                << "objects, no kernel reads them";
   }
   return success();

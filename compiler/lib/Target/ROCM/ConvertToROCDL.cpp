@@ -34,7 +34,7 @@ public:
     MLIRContext *context = &getContext();
     FailureOr<amdgpu::Chipset> chipset = amdgpu::Chipset::parse(chip);
     if (failed(chipset)) {
-      getOperation().emitError() << "unknown GPU '" << chip << "'";
+      getOperation().emitError() << "expected a GPU that target 'rocm' knows, got '" << chip << "'";
       return signalPassFailure();
     }
     LowerToLLVMOptions options(context);

@@ -93,35 +93,36 @@ TEST(Builder, faultsOfGraphs) {
             "reshape: expects a shape that holds the input's 12 elements, got one of 10");
   EXPECT_EQ(graphFaultOf(
                 [](Graph &g) { g.function("f", {"x"}, {"y"}, [](Tensor<f32, "n"> x) { return x.reshape<"m">(); }); }),
-            "reshape: needs size 'm', but no input of function 'f' has a dimension of this name");
+            "reshape: expected an input of function 'f' with a dimension 'm', got none");
   // Values of other functions, graphs and bodies.
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               Tensor<f32, "n"> kept;
               g.function("f", {"x"}, {"y"}, [&](Tensor<f32, "n"> x) { return kept = x; });
               g.function("h", {"x"}, {"y"}, [&](Tensor<f32, "n"> x) { return x + kept; });
             }),
-            "+: takes 'x', which is a value of function 'f', in function 'h'");
+            "+: expected a value of function 'h', got 'x' of function 'f'");
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               Graph other("other");
               const auto weight = other.root().parameter<f32, 4>("w");
               g.function("f", {"x"}, {"y"}, [&](Tensor<f32, 4> x) { return x + weight; });
             }),
-            "+: takes a tensor of another graph");
-  EXPECT_EQ(graphFaultOf([](Graph &g) {
-              g.function("f", {"x"}, {"y"}, [](Tensor<f32, 4> x) {
-                Tensor<f32, 4> kept;
-                loop(Tensor<i64>(3), x, [&](Scalar<i64>, Tensor<f32, 4> s) { return kept = relu(s); });
-                return x + kept;
-              });
-            }),
-            "+: takes 'relu_output', which is a value of a body that has ended: give it back from the body");
+            "+: expected tensors of one graph, got one of another graph");
+  EXPECT_EQ(
+      graphFaultOf([](Graph &g) {
+        g.function("f", {"x"}, {"y"}, [](Tensor<f32, 4> x) {
+          Tensor<f32, 4> kept;
+          loop(Tensor<i64>(3), x, [&](Scalar<i64>, Tensor<f32, 4> s) { return kept = relu(s); });
+          return x + kept;
+        });
+      }),
+      "+: expected a value of a body that has not ended, got 'relu_output' of one that has: return it from the body");
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               g.function("f", {"x"}, {"y"}, [](Tensor<f32, 4> x) {
                 Tensor<f32, 4> none;
                 return x + none;
               });
             }),
-            "+: takes a tensor that has no value: none was given to it");
+            "+: expected a tensor with a value, got one that was given none");
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               g.function("f", {"x"}, {"y"}, [](Tensor<f32, any> x) {
                 return loop(Tensor<i64>(3), x, [](Scalar<i64>, Tensor<f32, any> s) { return concat<0>(s, s); });
@@ -134,8 +135,8 @@ TEST(Builder, faultsOfGraphs) {
                 return loop(Tensor<i64>(3), x, [&](Scalar<i64>, Tensor<f32, 4> s) { return kept.store(s), s; });
               });
             }),
-            "store: stores a variable in the body of a loop or branch: return the value, and store it after the loop "
-            "or branch");
+            "store: expected a store outside of loops and branches, got one in a body: return the value, and store it "
+            "after the loop or branch");
   EXPECT_EQ(graphFaultOf([](Graph &g) {
               g.function("f", {"x"}, {"y"}, [](Tensor<f32, 4> x) { return gradient(x.sum(), x.stop_gradient()); });
             }),
@@ -143,7 +144,7 @@ TEST(Builder, faultsOfGraphs) {
             "'stop_gradient_output'");
   // Names.
   EXPECT_EQ(graphFaultOf([](Graph &g) { const Linear<2, 3> first(g.root() / "a"), second(g.root() / "a"); }),
-            "a (variable): variable 'a.weight' is made twice: each layer needs a scope of its own");
+            "a (variable): expected one variable 'a.weight', got two: give each layer a scope of its own");
   EXPECT_EQ(graphFaultOf([](Graph &g) { g.function("f", {"x", "y"}, {"z"}, [](Tensor<f32, 4> x) { return x; }); }),
             "function: function 'f' takes 1 tensors, got 2 names of inputs");
   EXPECT_EQ(graphFaultOf([](Graph &g) { g.function("f", {"x"}, {"y", "z"}, [](Tensor<f32, 4> x) { return x; }); }),
@@ -152,16 +153,16 @@ TEST(Builder, faultsOfGraphs) {
               g.function("f", {"x"}, {"y"}, [](Tensor<f32, 4> x) { return x; });
               g.function("f", {"x"}, {"y"}, [](Tensor<f32, 4> x) { return x; });
             }),
-            "function: a function or variable 'f' is there already");
+            "function: expected a name that no function or variable has, got 'f'");
   EXPECT_EQ(graphFaultOf([](Graph &g) { train(g, "fit", {"x"}, {}, [](Tensor<f32, 4> x) { return Loss(x.sum()); }); }),
             "train: expected the name 'train_step', got 'fit'");
   EXPECT_EQ(faultOf([] { (void)zeros<f32, 3>(); }),
-            "broadcast: stands outside of a function: tensors are made in Graph::function");
+            "broadcast: expected a call in Graph::function, got one outside of a function");
   EXPECT_EQ(faultOf([] {
               Graph g("symbols");
               g.symbol("n", 4, 2);
             }),
-            "symbol 'n': needs 0 <= least <= greatest and a multiple of 1 or more, got 4, 2 and 1");
+            "symbol 'n': expected 0 <= least <= greatest and a multiple of 1 or more, got 4, 2 and 1");
 }
 
 TEST(Builder, theFirstFaultStays) {
@@ -356,11 +357,12 @@ TEST(Builder, optimizersAndTheirRates) {
   }();
   EXPECT_GT(learn(frozen), 1e-2);
   EXPECT_EQ(faultOf([] { learn({.freeze = "none.*"}); }),
-            "line (Graph): --freeze: the model has no parameter 'none.*'");
+            "line (Graph): --freeze: expected the name of a parameter of the model, got 'none.*'");
   EXPECT_EQ(faultOf([] { learn({.optimizer = {.text = "magic"}}); }),
             "train: --optimizer: expected one of adagrad, adam, adamw, lion, rmsprop, sgd, got 'magic'");
   EXPECT_EQ(faultOf([] { learn({.clip_norm = -1}); }), "train: clip_norm: expected a number above 0, got -1.000000");
-  EXPECT_EQ(faultOf([] { learn({.predict = "guess"}); }), "train: the graph has no function 'guess'");
+  EXPECT_EQ(faultOf([] { learn({.predict = "guess"}); }),
+            "train: expected the name of a function of the graph, got 'guess'");
 }
 
 // A training step normalises by the batch, collects its mean and variance, and drops; other functions do not.
@@ -402,7 +404,7 @@ TEST(Builder, compileOptionsAreChecked) {
   EXPECT_EQ(faultOf([&] { compile(g, "/nowhere/f.vxm"); }).substr(0, 8), "cannot c");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.dims = {"m=3"}}); }).find("'m'") == std::string::npos, false);
   Graph empty("empty");
-  EXPECT_EQ(faultOf([&] { (void)compile_bytes(empty); }), "the graph has no function");
+  EXPECT_EQ(faultOf([&] { (void)compile_bytes(empty); }), "expected a graph with a function, got none");
   EXPECT_EQ(faultOf([&] { (void)compile_bytes(g, {.opset = 19}); }),
             "export: expected version 20 to 28 of ONNX's ops, got 19");
 }
@@ -420,7 +422,8 @@ TEST(Builder, exportsAreWholeOrNotThere) {
   const auto zeros = [](const std::string &, void *data, size_t size) { std::memset(data, 0, size); };
   const auto none = [](const std::string &name, void *, size_t) { throw std::runtime_error("no " + name); };
   EXPECT_EQ(faultOf([&] { export_onnx(g, "f", path, none); }), "no fc.weight");
-  EXPECT_EQ(faultOf([&] { export_onnx(g, "h", path, zeros); }), "the graph has no function 'h'");
+  EXPECT_EQ(faultOf([&] { export_onnx(g, "h", path, zeros); }),
+            "expected the name of a function of the graph, got 'h'");
   EXPECT_EQ(faultOf([&] { export_onnx(g, "f", folder / "none" / "model.onnx", zeros); }),
             "cannot write '" + (folder / "none" / "model.onnx.part").string() + "': No such file or directory");
   EXPECT_EQ(faultOf([&] { export_onnx(g, "f", folder, zeros); }),

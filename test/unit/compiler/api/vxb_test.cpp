@@ -97,24 +97,25 @@ TEST(Vxb, faults) {
     return vxb_node(g, op, 1, in, attribute ? 1 : 0, attribute, &place, 1, &value);
   };
   const Case cases[] = {
-      {"model.cpp:7: fc (Linear): stands outside of a function: tensors are made in Graph::function",
+      {"model.cpp:7: fc (Linear): expected a call in Graph::function, got one outside of a function",
        [&](vxb_graph *g) { return node(g, "Relu", &value); }},
-      {"no function is recorded that could end here",
+      {"expected a function that has begun to end here, got none",
        [&](vxb_graph *g) { return vxb_function_end(g, 1, &name, &value); }},
-      {"no body is recorded that could end here", [&](vxb_graph *g) { return vxb_body_end(g, 1, &value, &body); }},
-      {"model.cpp:7: fc (Linear): function 'h' begins inside of function 'f'",
+      {"expected a body that has begun to end here, got none",
+       [&](vxb_graph *g) { return vxb_body_end(g, 1, &value, &body); }},
+      {"model.cpp:7: fc (Linear): expected function 'f' to end first, got the begin of function 'h'",
        [&](vxb_graph *g) { return begin(g), vxb_function_begin(g, "h", 1, &input, &place, &value); }},
-      {"model.cpp:7: fc (Linear): takes a tensor that has no value: none was given to it",
+      {"model.cpp:7: fc (Linear): expected a tensor with a value, got one that was given none",
        [&](vxb_graph *g) { return begin(g), node(g, "Relu", &none); }},
-      {"model.cpp:7: fc (Linear): takes a tensor that has no value: none was given to it",
+      {"model.cpp:7: fc (Linear): expected a tensor with a value, got one that was given none",
        [&](vxb_graph *g) { return begin(g), node(g, "Relu", &much); }},
       {"model.cpp:7: fc (Linear): the op is not imported",
        [&](vxb_graph *g) { return begin(g), node(g, "Magic", &value); }},
-      {"model.cpp:7: fc (Linear): takes a body that is not there, or for the second time: 3",
+      {"model.cpp:7: fc (Linear): expected a body that is there and has no other use, got body 3",
        [&](vxb_graph *g) { return begin(g), node(g, "Loop", &value, &wrong); }},
       {"model.cpp:7: fc (Linear): attribute 'axis' has a null pointer for its elements",
        [&](vxb_graph *g) { return begin(g), node(g, "Softmax", &value, &empty); }},
-      {"model.cpp:7: fc (Linear): attribute 'axis' has kind 9, which is none",
+      {"model.cpp:7: fc (Linear): attribute 'axis' expects a kind of vxb_attribute_kind, got 9",
        [&](vxb_graph *g) { return begin(g), node(g, "Softmax", &value, &kind); }},
       {"model.cpp:7: fc (Linear): tensor 'fc_output': expects 32 bytes of raw data, got 3",
        [&](vxb_graph *g) {
@@ -124,9 +125,9 @@ TEST(Vxb, faults) {
        }},
       {"model.cpp:7: fc (Linear): a constant needs sizes that are numbers, got n as dimension 0",
        [&](vxb_graph *g) { return begin(g), vxb_constant(g, &type, "abc", 3, &place, &value); }},
-      {"model.cpp:7: fc (Linear): stores what is no variable",
+      {"model.cpp:7: fc (Linear): expected a variable to store, got another value",
        [&](vxb_graph *g) { return begin(g), vxb_store(g, value, value, &place); }},
-      {"takes a tensor that has no value: none was given to it",
+      {"expected a tensor with a value, got one that was given none",
        [&](vxb_graph *g) { return begin(g), vxb_value_type(g, much, &out); }},
   };
   for (const Case &one : cases) {
@@ -170,14 +171,16 @@ TEST(Vxb, compile) {
   EXPECT_EQ(vxb_function_end(graph.get(), 1, &name, &value), VXC_DONE);
   options.loss = "mse";
   EXPECT_EQ(vxb_compile_bytes(graph.get(), &options, &module), VXC_USAGE);
-  EXPECT_EQ(message, "option 'loss' is for models of files; a graph says what trains it");
+  EXPECT_EQ(message, "option 'loss': expected none for a graph, got one: it is for models of files, and a graph states "
+                     "its training itself");
   options.loss = nullptr;
   EXPECT_EQ(vxb_compile_bytes(graph.get(), &options, &module), VXC_DONE) << message;
   EXPECT_GT(vxc_module_size(module), 0u);
   vxc_module_release(module);
   EXPECT_EQ(vxb_function_begin(graph.get(), "h", 1, &input, &place, &value), VXC_DONE);
   EXPECT_EQ(vxb_compile_bytes(graph.get(), &options, &module), VXC_UNSUPPORTED);
-  EXPECT_EQ(message, "the graph is compiled before its last function has ended");
+  EXPECT_EQ(message,
+            "expected a graph of functions that have ended, got one that has not: end it before the graph is compiled");
   EXPECT_EQ(module, nullptr);
 }
 

@@ -115,7 +115,7 @@ TEST(Image, refusesMemoryThatAKernelAllocates) {
       memref.store %x, %o[%c0] : memref<1xf32>
       return
     })"),
-            "'func.func' op keeps 400000 bytes on the stack, at most 262144 are allowed");
+            "'func.func' op expects at most 262144 bytes on the stack, got 400000");
 }
 
 } // namespace

@@ -243,7 +243,7 @@ TEST_F(GraphKernel, strategyThatDoesNotFit) {
   Compiled kernel = compile(
       matmul("#vx.tiled_product<tile = [2, 32], block_rows = 4, block_columns = 4, step = 8, slices = 1>", false),
       Form::Graph);
-  EXPECT_NE(kernel.error.find("expects a strategy that fits its contraction: want one block for each of 4 threads, got "
+  EXPECT_NE(kernel.error.find("expects a strategy that fits its contraction: one block for each of 4 threads, got "
                               "a tile of 2 x 32"),
             std::string::npos)
       << kernel.error;
