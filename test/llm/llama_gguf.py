@@ -159,6 +159,42 @@ def write_gpt2(path, settings, tensors, tokens):
     writer.close()
 
 
+NOMIC_PARTS = {"attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output", "norm1": "attn_output_norm", "mlp.fc11": "ffn_up", "mlp.fc12": "ffn_gate", "mlp.fc2": "ffn_down", "norm2": "layer_output_norm"}
+
+
+def write_nomic(path, settings, tensors, tokens, kind="F32", keys=(), without=(), more=()):
+    """`tokens` as vocab.txt has them. A key None leaves one out; those of the tokenizer begin with "tokenizer."."""
+    writer = gguf.GGUFWriter(path, "nomic-bert")
+    special = [token.startswith("[") and token.endswith("]") and len(token) > 2 for token in tokens]
+    facts = {"context_length": settings["n_positions"], "embedding_length": settings["n_embd"], "block_count": settings["n_layer"], "attention.head_count": settings["n_head"],
+             "feed_forward_length": settings["n_inner"] or 4 * settings["n_embd"], "attention.layer_norm_epsilon": settings["layer_norm_epsilon"], "attention.causal": False, "pooling_type": 1,
+             "rope.freq_base": float(settings["rotary_emb_base"]), "tokenizer.ggml.model": "bert", "tokenizer.ggml.pre": "jina-v2-en", "tokenizer.ggml.token_type_count": 2,
+             "tokenizer.ggml.tokens": [token if is_special else token[2:] if token.startswith("##") else "\u2581" + token for token, is_special in zip(tokens, special)],
+             "tokenizer.ggml.token_type": [3 if is_special else 1 for is_special in special], "tokenizer.ggml.unknown_token_id": tokens.index("[UNK]"), "tokenizer.ggml.cls_token_id": tokens.index("[CLS]"),
+             "tokenizer.ggml.seperator_token_id": tokens.index("[SEP]"), "tokenizer.ggml.padding_token_id": tokens.index("[PAD]")}
+    for key, value in {**facts, **dict(keys)}.items():
+        key = key if key.startswith("tokenizer.") else f"nomic-bert.{key}"
+        if value is not None:
+            add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string, list: writer.add_array}[type(value)]
+            add(key, value)
+    for name, tensor in tensors.items():
+        if name in without:
+            continue
+        name, part = name.rsplit(".", 1)
+        if name.startswith("encoder.layers."):
+            _, _, layer, name = name.split(".", 3)
+            name = f"blk.{layer}.{NOMIC_PARTS[name]}"
+        name = {"embeddings.word_embeddings": "token_embd", "embeddings.token_type_embeddings": "token_types", "emb_ln": "token_embd_norm"}.get(name, name)
+        stored = TYPES[kind if tensor.ndim > 1 else "F32"]
+        writer.add_tensor(f"{name}.{part}", quantized(tensor, stored), raw_dtype=stored)
+    for name, tensor, stored in more:
+        writer.add_tensor(name, tensor, raw_dtype=stored)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def quantized(tensor, kind):
     """A matrix in the bytes of a type. Where PyPI's gguf cannot quantise these are random bytes, of numbers as large as those of a matrix that keeps the scale of its inputs."""
     tensor = np.ascontiguousarray(tensor)

@@ -1,4 +1,4 @@
-"""Llama, Mistral, Qwen2, Qwen3, Gemma 3, GPT-2 and Phi 2 in NumPy, in f64: logits of every token of a sequence. Weights have the names of transformers."""
+"""Llama, Mistral, Qwen2, Qwen3, Gemma 3, GPT-2, Phi 2 and Nomic's BERT in NumPy, in f64: logits or vectors of every token of a sequence. Weights have the names of transformers."""
 import math
 
 import numpy as np
@@ -97,6 +97,33 @@ def phi_logits(settings, tensors, ids, rotary):
         x = x + linear(attended, name + "self_attn.dense") + linear(GELU[settings["hidden_act"]](linear(h, name + "mlp.fc1")), name + "mlp.fc2")
     head = tensors["model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight"]
     return norm(x, "model.final_layernorm") @ head.astype(np.float64).T + tensors["lm_head.bias"]
+
+
+def nomic_hidden(settings, tensors, inputs):
+    """The vectors of tokens of Nomic's BERT, with the keys and the names of nomic-ai. Places of padding have any numbers."""
+    heads, width = settings["n_head"], settings["n_embd"]
+    turned = int(width // heads * settings["rotary_emb_fraction"])
+    rotary = settings["rotary_emb_base"] ** (-np.arange(0, turned, 2) / turned), 1
+
+    def norm(x, name):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + settings["layer_norm_epsilon"]) * tensors[name + ".weight"] + tensors[name + ".bias"]
+
+    def linear(x, name):
+        return x @ tensors[name + ".weight"].astype(np.float64).T
+
+    rows = []
+    segments = inputs.get("token_type_ids", np.zeros_like(inputs["input_ids"]))
+    for ids, mask, kinds in zip(inputs["input_ids"], inputs["attention_mask"], segments):
+        x = norm(tensors["embeddings.word_embeddings.weight"].astype(np.float64)[ids] + tensors["embeddings.token_type_embeddings.weight"][kinds], "emb_ln")
+        for layer in range(settings["n_layer"]):
+            name = f"encoder.layers.{layer}."
+            q, k, v = (part.reshape(len(ids), heads, -1) for part in np.split(linear(x, name + "attn.Wqkv"), 3, axis=-1))
+            x = norm(x + linear(attend(turn(q, rotary), turn(k, rotary), v, mask[None] == 1, (width // heads) ** -0.5), name + "attn.out_proj"), name + "norm1")
+            gate = linear(x, name + "mlp.fc12")
+            x = norm(x + linear(gate / (1 + np.exp(-gate)) * linear(x, name + "mlp.fc11"), name + "mlp.fc2"), name + "norm2")
+        rows.append(x)
+    return np.stack(rows)
 
 
 def logits(settings, tensors, ids, context=None):

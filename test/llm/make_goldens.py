@@ -17,7 +17,7 @@ TOLERANCE = 1e-6  # of the greatest element; the file has f32
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
-from random_models import BERT_GOLDENS, DECODER_GOLDENS, LENGTHS, LONG, LONG_GOLDENS, bert_inputs, bert_weights, decoder_weights, llama_tokens  # noqa: E402
+from random_models import BERT_GOLDENS, DECODER_GOLDENS, LENGTHS, LONG, LONG_GOLDENS, NOMIC_GOLDENS, NOMIC_LENGTHS, bert_inputs, bert_weights, decoder_weights, llama_tokens, nomic_inputs, nomic_transformers, nomic_weights  # noqa: E402
 
 
 def load(kind, settings, tensors):
@@ -41,6 +41,11 @@ def compute():
             model = load("AutoModel", settings, bert_weights(settings, seed))
             inputs = {key: torch.tensor(value) for key, value in bert_inputs(settings, seed).items()}
             results[name] = model(**inputs).last_hidden_state.numpy()
+        for name, (settings, seed) in NOMIC_GOLDENS.items():
+            model = load("AutoModel", *nomic_transformers(settings, nomic_weights(settings, seed)))
+            for length in NOMIC_LENGTHS:
+                inputs = {key: torch.tensor(value) for key, value in nomic_inputs(settings, seed, length).items()}
+                results[f"{name}_{length}"] = model(**inputs).last_hidden_state.numpy()[:, :2]  # of the first tokens: they depend on all
         for cases, lengths in ((DECODER_GOLDENS, LENGTHS), (LONG_GOLDENS, (LONG,))):
             for name, (settings, seed) in cases.items():
                 model = load("AutoModelForCausalLM", settings, decoder_weights(settings, seed))

@@ -274,3 +274,75 @@ LONG_GOLDENS = {
     "long_longrope": (llama_settings(vocab_size=60, max_position_embeddings=1100, num_hidden_layers=1, rope_scaling={**LONGROPE, "original_max_position_embeddings": 500}), 21),
     "long_phi": (phi_settings(vocab_size=60, max_position_embeddings=1100), 21),
 }
+
+
+def nomic_settings(**changes):
+    """With the keys of nomic-ai; see nomic_transformers."""
+    settings = {"model_type": "nomic_bert", "architectures": ["NomicBertModel"], "activation_function": "swiglu", "vocab_size": 139, "pad_vocab_size_multiple": 4, "n_embd": 24, "n_layer": 2,
+                "n_head": 3, "n_inner": 40, "n_positions": 1100, "layer_norm_epsilon": 1e-12, "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False,
+                "rotary_emb_scale_base": None, "rotary_scaling_factor": None, "max_trained_positions": 2048, "type_vocab_size": 2, "causal": False, "prenorm": False, "parallel_block": False,
+                "qkv_proj_bias": False, "mlp_fc1_bias": False, "mlp_fc2_bias": False, "use_rms_norm": False, "use_flash_attn": True, "fused_bias_fc": True, "fused_dropout_add_ln": True,
+                "use_xentropy": True, "dense_seq_output": True, "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "reorder_and_upcast_attn": False, "attn_pdrop": 0.0,
+                "auto_map": {"AutoModel": "modeling_hf_nomic_bert.NomicBertModel"}, "embd_pdrop": 0.0, "resid_pdrop": 0.0, "pad_token_id": 0, "bos_token_id": None, "eos_token_id": None}
+    settings.update(changes)
+    return {key: value for key, value in settings.items() if value != "gone"}
+
+
+def nomic_weights(settings, seed):
+    random = np.random.default_rng(seed)
+    width, inner = settings["n_embd"], settings["n_inner"] or 4 * settings["n_embd"]
+    rows = -(-settings["vocab_size"] // settings["pad_vocab_size_multiple"]) * settings["pad_vocab_size_multiple"]
+    tensors = {"embeddings.word_embeddings.weight": 0.5 * random.standard_normal((rows, width)), "embeddings.token_type_embeddings.weight": 0.5 * random.standard_normal((settings["type_vocab_size"], width))}
+
+    def linear(name, outputs, inputs):
+        tensors[name + ".weight"] = random.standard_normal((outputs, inputs)) * inputs**-0.5
+
+    def norm(name):
+        tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
+        tensors[name + ".bias"] = 0.2 * random.standard_normal(width)
+
+    norm("emb_ln")
+    for layer in range(settings["n_layer"]):
+        name = f"encoder.layers.{layer}."
+        linear(name + "attn.Wqkv", 3 * width, width)
+        linear(name + "attn.out_proj", width, width)
+        norm(name + "norm1")
+        linear(name + "mlp.fc11", inner, width)
+        linear(name + "mlp.fc12", inner, width)
+        linear(name + "mlp.fc2", width, inner)
+        norm(name + "norm2")
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+NOMIC_NAMES = {"emb_ln": "embeddings.LayerNorm", "encoder.layers": "layers", "attn.out_proj": "self_attn.o_proj", "fc11": "up_proj", "fc12": "gate_proj", "fc2": "down_proj", "norm1": "post_attention_layernorm",
+               "norm2": "post_mlp_layernorm"}
+
+
+def nomic_transformers(settings, tensors):
+    """The same model with the keys and the names of transformers from version 5 on."""
+    keys = {"model_type": "nomic_bert", "vocab_size": tensors["embeddings.word_embeddings.weight"].shape[0], "hidden_size": settings["n_embd"], "num_hidden_layers": settings["n_layer"],
+            "num_attention_heads": settings["n_head"], "intermediate_size": settings["n_inner"] or 4 * settings["n_embd"], "hidden_act": "silu", "max_position_embeddings": settings["n_positions"],
+            "layer_norm_eps": settings["layer_norm_epsilon"], "type_vocab_size": settings["type_vocab_size"], "pad_token_id": 0, "rope_parameters": {"rope_type": "default", "rope_theta": settings["rotary_emb_base"]}}
+    result = {}
+    for name, tensor in tensors.items():
+        for old, new in NOMIC_NAMES.items():
+            name = name.replace(old, new)
+        if "Wqkv" in name:
+            for part, rows in zip("qkv", np.split(tensor, 3)):
+                result[name.replace("attn.Wqkv", f"self_attn.{part}_proj")] = rows
+        else:
+            result[name] = tensor
+    return keys, result
+
+
+def nomic_inputs(settings, seed, length):
+    inputs = bert_inputs(settings, seed + length, batch=2, length=length)
+    inputs["attention_mask"][1, length // 2 + 1:] = 0
+    return inputs
+
+
+NOMIC_GOLDENS = {
+    "nomic": (nomic_settings(), 71),
+    "nomic_base": (nomic_settings(rotary_emb_base=500, n_head=2, n_layer=1, n_inner=None, layer_norm_epsilon=1e-2, type_vocab_size=1, vocab_size=140), 72),
+}
+NOMIC_LENGTHS = (*LENGTHS, LONG)

@@ -24,6 +24,7 @@ from bert_onnx import make_bert  # noqa: E402
 from embedding_models import Folder, VOCABULARY, Words, reference, texts, write_json, write_safetensors  # noqa: E402
 from random_models import BERT_GOLDENS, bert_inputs, bert_settings, bert_weights  # noqa: E402
 from run_embeddings import Bench  # noqa: E402
+from nomic_encoders import check_nomic, check_nomic_vectors, check_wrong_nomic  # noqa: E402
 from wrong_weights import check_wrong_indices, check_wrong_settings  # noqa: E402
 
 LIMIT = 1e-5
@@ -53,7 +54,7 @@ def write_folder(bench, name, settings, tensors, **options):
     write_json(f"{path}/sentence_bert_config.json", {"max_seq_length": 12, "do_lower_case": False})
     write_json(f"{path}/modules.json", [{"idx": i, "path": place, "type": f"sentence_transformers.models.{kind}"} for i, (place, kind) in
                                         enumerate((("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")))])
-    write_json(f"{path}/1_Pooling/config.json", {"word_embedding_dimension": settings["hidden_size"], "pooling_mode_mean_tokens": True})
+    write_json(f"{path}/1_Pooling/config.json", {"word_embedding_dimension": settings.get("hidden_size") or settings["n_embd"], "pooling_mode_mean_tokens": True})
     return path
 
 
@@ -194,6 +195,9 @@ def main():
         else:
             check_goldens(bench)
             check_forms(bench)
+            check_nomic(bench, write_folder)
+            check_nomic_vectors(bench, write_folder)
+            check_wrong_nomic(bench, write_folder)
             check_wrong_indices(bench, write_folder)
             check_wrong_settings(bench, write_folder)
         return bench.finish()

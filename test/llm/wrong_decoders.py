@@ -79,7 +79,7 @@ def check_wrong_files(bench):
     whole = open(path, "rb").read()
     with open(path, "wb") as file:
         file.write(whole.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0phi77"))
-    refused(bench, "an architecture", path, "key 'general.architecture': expected one of gemma3, gpt2, llama, phi2, qwen2, qwen3, got \"phi77\"")
+    refused(bench, "an architecture", path, "key 'general.architecture': expected one of gemma3, gpt2, llama, phi2, qwen2, qwen3, nomic-bert, got \"phi77\"")
     os.truncate(path, len(whole) - 9)
     refused(bench, "a file cut off", path, "truncated: ")
     with open(path, "wb") as file:

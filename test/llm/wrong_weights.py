@@ -96,8 +96,8 @@ def check_wrong_settings(bench, write_folder):
     config = "wrong/config.json: "
     for name, change, message in (
             ("no settings", lambda path: os.remove(f"{path}/config.json"), config + "expected the settings of the model, got no such file"),
-            ("no family", change_settings(model_type="gone"), config + "'model_type': expected one of bert, roberta, xlm-roberta, camembert, got none"),
-            ("another family", change_settings(model_type="mpnet"), config + "'model_type': expected one of bert, roberta, xlm-roberta, camembert, got \"mpnet\"; a model of another family needs an ONNX file"),
+            ("no family", change_settings(model_type="gone"), config + "'model_type': expected one of bert, roberta, xlm-roberta, camembert, nomic_bert, got none"),
+            ("another family", change_settings(model_type="mpnet"), config + "'model_type': expected one of bert, roberta, xlm-roberta, camembert, nomic_bert, got \"mpnet\"; a model of another family needs an ONNX file"),
             ("an unknown key", change_settings(rope_theta=1e4), config + "'rope_theta' is 10000, but the family bert does not read this key"),
             ("relative positions", change_settings(position_embedding_type="relative_key"), config + "'position_embedding_type': expected \"absolute\", got \"relative_key\""),
             ("a decoder", change_settings(is_decoder=True), config + "'is_decoder': expected false, got true"),

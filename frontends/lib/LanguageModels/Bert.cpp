@@ -67,7 +67,7 @@ public:
       inputs.push_back({"token_type_ids", type});
     SmallVector<Value> arguments = model.beginFunction("main", inputs);
     Value x = embed(arguments[0], s.segments > 1 ? arguments[2] : Value());
-    Value mask = makeMask(arguments[1]);
+    Value mask = Part(model, prefix + "attention_mask", "Mask").makeKeyMask(arguments[1]);
     for (int64_t layer = 0; layer < s.layers && !model.hasFailed(); ++layer)
       x = addLayer(x, mask, prefix + "encoder.layer." + std::to_string(layer) + ".");
     model.endFunction("last_hidden_state", x);
@@ -100,14 +100,6 @@ private:
       x = g.emit<AddOp>(x, g.broadcast(places, dims));
     }
     return norm(g, x, name + "LayerNorm");
-  }
-
-  /// [batch, 1, 1, sequence]
-  Value makeMask(Value given) {
-    Part g(model, prefix + "attention_mask", "Mask");
-    SmallVector<DimAttr> dims = getDims(typeOf(given));
-    Value counts = g.emit<CompareOp>(ComparePredicate::ne, given, g.splatLike(0, given));
-    return g.reshape(counts, {dims[0], g.dim(1), g.dim(1), dims[1]});
   }
 
   Value addLayer(Value x, Value mask, const std::string &name) {

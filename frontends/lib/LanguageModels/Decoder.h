@@ -9,7 +9,7 @@ namespace vx {
 /// Names of tensors without ".weight" and ".bias". Those of layer i begin with `layers` + i + ".". A family without a
 /// part has no name for it. Without one for the key, the rows of `query` are those of query, key and value.
 struct DecoderNames {
-  llvm::StringRef embedding, layers, norm, head;
+  llvm::StringRef embedding, layers, norm, head = {};
   llvm::StringRef query, key = {}, value = {}, output, attentionNorm, gate = {}, up, down, feedForwardNorm = {};
   llvm::StringRef positions = {};               // learned ones
   llvm::StringRef queryNorm = {}, keyNorm = {}; // of each head, before it turns

@@ -9,6 +9,7 @@
 namespace vx {
 
 class GgufSettings;
+struct LanguageModel;
 
 /// Reads a size of a model from its config.json: a whole number from 1 to `most`. Fails the file without it.
 int64_t readSize(ConfigFile &config, llvm::StringRef key, int64_t most = int64_t(1) << 30);
@@ -22,13 +23,25 @@ llvm::ArrayRef<llvm::StringRef> getUnusedKeys();
 /// Errors are those of `config` and of `model`.
 void buildBert(ModelBuilder &model, ConfigFile &config, llvm::StringRef type);
 
+/// Nomic's BERT, with the same function.
+void buildNomicBert(ModelBuilder &model, ConfigFile &config);
+struct EncoderFacts {
+  std::string pooling; // "mean", "cls" or "last"
+  int64_t width = 0, context = 0, words = 0;
+};
+/// The same of a GGUF file, which says how the vectors of tokens become one.
+EncoderFacts buildNomicBert(ModelBuilder &model, const GgufModel &file);
+/// The whole model of embeddings of a GGUF file, with its assets. Null for a failure, which is `model`'s.
+mlir::OwningOpRef<mlir::ModuleOp> importEncoderFile(ModelBuilder &model, const GgufModel &file, llvm::StringRef path,
+                                                    LanguageModel &result);
+
 /// The sizes that families with rotary positions have in common.
 void readSizes(ConfigFile &config, DecoderSettings &s);
 /// Of families with root-mean-square norms.
 void readNormAndBias(ConfigFile &config, DecoderSettings &s);
 void readActivation(ConfigFile &config, llvm::StringRef key, llvm::StringRef otherwise, DecoderSettings &s);
 /// The positions of all layers; `partial` of each head turns where the file does not say it.
-void readRotary(ConfigFile &config, DecoderSettings &s, double partial);
+void readRotary(ConfigFile &config, DecoderSettings &s, double partial, double theta = 10000);
 /// The same sizes of a GGUF file. Errors are those of its model.
 void readSizes(GgufSettings &keys, DecoderSettings &s);
 /// The positions of all layers. Returns how many elements of a head turn.

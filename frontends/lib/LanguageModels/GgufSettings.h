@@ -24,6 +24,7 @@ public:
   std::optional<uint64_t> getCount(llvm::StringRef key) {
     return get<uint64_t>(key, &GgufValue::unsignedAt, "a whole number of 0 or more");
   }
+  std::optional<bool> getBool(llvm::StringRef key) { return get<bool>(key, &GgufValue::booleanAt, "true or false"); }
   std::optional<double> getNumber(llvm::StringRef key) { return get<double>(key, &GgufValue::numberAt, "a number"); }
   std::optional<std::string_view> getString(llvm::StringRef key) {
     return get<std::string_view>(key, &GgufValue::stringAt, "a string");

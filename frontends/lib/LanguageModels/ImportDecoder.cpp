@@ -20,6 +20,7 @@ namespace json = llvm::json;
 constexpr llvm::StringRef kDecoders[] = {"gemma3_text", "gpt2", "llama", "mistral", "phi", "qwen2", "qwen3"};
 /// Those with names and keys of llama.cpp's converter; it has Mistral as llama.
 constexpr llvm::StringRef kGgufDecoders[] = {"gemma3", "gpt2", "llama", "phi2", "qwen2", "qwen3"};
+constexpr llvm::StringRef kGgufEncoder = "nomic-bert";
 
 /// GPT-2 with a head has the rest under the name of the model.
 DecoderNames addPrefix(DecoderNames names) {
@@ -161,12 +162,18 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
   const std::optional<std::string_view> stated =
       value && value->kind() != GgufKind::array ? value->stringAt(0) : std::nullopt;
   const std::string architecture(stated.value_or(""));
-  if (!llvm::is_contained(kGgufDecoders, llvm::StringRef(architecture)))
+  const bool isEncoder = architecture == kGgufEncoder;
+  if (!isEncoder && !llvm::is_contained(kGgufDecoders, llvm::StringRef(architecture)))
     return makeConfigError(path + ": key 'general.architecture': expected one of " +
-                           llvm::join(llvm::ArrayRef(kGgufDecoders), ", ") + ", got " +
+                           llvm::join(llvm::ArrayRef(kGgufDecoders), ", ") + ", " + kGgufEncoder + ", got " +
                            (value ? value->text() : "none"));
   const WeightFiles weights = WeightFiles::ofGguf(file);
   ModelBuilder model(context, weights, architecture);
+  if (isEncoder) {
+    if (OwningOpRef<ModuleOp> module = importEncoderFile(model, *file, path, result))
+      return std::move(module);
+    return makeConfigError(model.getProblem());
+  }
   DecoderSettings settings = architecture == "gpt2"   ? readGpt2(model, *file)
                              : architecture == "phi2" ? readPhi2(model, *file)
                                                       : readDecoder(model, *file, architecture);

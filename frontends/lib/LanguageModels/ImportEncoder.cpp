@@ -50,7 +50,7 @@ std::string findWeights(llvm::StringRef folder) { return WeightFiles::findIn(fol
 
 namespace {
 
-constexpr llvm::StringRef kEncoders[] = {"bert", "roberta", "xlm-roberta", "camembert"};
+constexpr llvm::StringRef kEncoders[] = {"bert", "roberta", "xlm-roberta", "camembert", "nomic_bert"};
 
 /// Tensors of heads that a model of embeddings does not use, and tables that follow from the settings.
 constexpr llvm::StringRef kUnusedTensors[] = {"pooler.",
@@ -59,6 +59,7 @@ constexpr llvm::StringRef kUnusedTensors[] = {"pooler.",
                                               "lm_head.",
                                               "bert.pooler",
                                               "roberta.pooler",
+                                              "nomic_bert.pooler",
                                               "qa_outputs.",
                                               "embeddings.position_ids",
                                               "bert.embeddings.position_ids",
@@ -85,7 +86,10 @@ llvm::Expected<OwningOpRef<ModuleOp>> buildEncoder(MLIRContext &context, llvm::S
   files.push_back(config->getName());
   files.insert(files.end(), weights->getPaths().begin(), weights->getPaths().end());
   ModelBuilder model(context, *weights, type);
-  buildBert(model, *config, type);
+  if (type == "nomic_bert")
+    buildNomicBert(model, *config);
+  else
+    buildBert(model, *config, type);
   if (std::string tensor = model.hasFailed() ? "" : weights->findUnread(kUnusedTensors); !tensor.empty())
     model.fail(weights->getName() + ": tensor '" + tensor + "' is not one of the family " + type +
                ": the model may have parts that are not supported");

@@ -41,8 +41,8 @@ void readWindow(ConfigFile &config, DecoderSettings &s) {
 
 } // namespace
 
-void readRotary(ConfigFile &config, DecoderSettings &s, double partial) {
-  const double theta = readPositive(config, "rope_theta", 10000);
+void readRotary(ConfigFile &config, DecoderSettings &s, double partial, double theta) {
+  theta = readPositive(config, "rope_theta", theta);
   partial = readPositive(config, "partial_rotary_factor", partial);
   const llvm::StringRef key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   // Version 5 of transformers has one key; a file with both keys agrees with itself.

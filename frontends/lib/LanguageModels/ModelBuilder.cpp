@@ -265,6 +265,12 @@ Value Part::joinHeads(Value x) {
   return reshape(x, {dims[0], dims[1], dims[2] * dims[3]});
 }
 
+Value Part::makeKeyMask(Value given) {
+  SmallVector<DimAttr> dims = getDims(typeOf(given));
+  Value counts = emit<CompareOp>(ComparePredicate::ne, given, splatLike(0, given));
+  return reshape(counts, {dims[0], dim(1), dim(1), dims[1]});
+}
+
 Value Part::extendCache(StringRef cache, Type cacheType, Value rows, DimAttr past, DimAttr count) {
   if (!rows)
     return {};

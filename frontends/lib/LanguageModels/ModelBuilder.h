@@ -95,6 +95,8 @@ public:
   mlir::Value splitHeads(mlir::Value x, int64_t heads, int64_t depth);
   mlir::Value joinHeads(mlir::Value x);
 
+  /// The keys that count, of a mask of numbers that are not 0 for them: [batch, keys] -> bool [batch, 1, 1, keys].
+  mlir::Value makeKeyMask(mlir::Value given);
   struct AttentionRules {
     double scale = 1;
     bool isCausal = false;

@@ -318,7 +318,9 @@ private:
     padding = model->getCount("pad_token_id").value_or(0);
     if (padding > INT32_MAX)
       model->fail("pad_token_id", "a number below 2147483648", *model->lookup("pad_token_id"));
-    std::optional<int64_t> positions = model->getCount("max_position_embeddings");
+    const llvm::StringRef positionsKey =
+        model->has("n_positions") && !model->has("max_position_embeddings") ? "n_positions" : "max_position_embeddings";
+    std::optional<int64_t> positions = model->getCount(positionsKey);
     // These number positions from the padding token's number + 1 on.
     static constexpr llvm::StringLiteral shifted[] = {"roberta", "xlm-roberta", "camembert", "mpnet"};
     const bool isShifted = positions && llvm::is_contained(shifted, model->getString("model_type").value_or(""));
@@ -327,8 +329,8 @@ private:
     const std::optional<int64_t> longest = tokenizer->getCount("model_max_length");
     const std::optional<int64_t> stated = sentences->getCount("max_seq_length");
     if (positions && stated && *stated > *positions)
-      sentences->fail("'max_seq_length': expected at most " + std::to_string(*positions) +
-                      ", which is 'max_position_embeddings' of " + model->getName() +
+      sentences->fail("'max_seq_length': expected at most " + std::to_string(*positions) + ", which is '" +
+                      positionsKey.str() + "' of " + model->getName() +
                       (isShifted ? " less 'pad_token_id' and 1" : "") + ", got " + std::to_string(*stated));
     maxTokens = stated ? *stated : std::min(positions.value_or(INT64_MAX), longest.value_or(INT64_MAX));
     if (maxTokens == INT64_MAX) {

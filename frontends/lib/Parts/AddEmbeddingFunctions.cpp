@@ -2,7 +2,7 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
-#include "vx/Frontend/SentenceTransformers/EmbeddingFolder.h"
+#include "vx/Frontend/Parts/EmbeddingFunctions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
