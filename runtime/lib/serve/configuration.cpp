@@ -227,7 +227,8 @@ private:
         continue; // which has been said
       if (!model.name.isGiven()) {
         if (const std::string wrong = setFromText(modelKey("name"), &model.name, nameOf(model), paths); !wrong.empty())
-          messages.sayOf(model.path.origin, fmt::format("[server.model] needs a 'name' beside this path: {}", wrong));
+          messages.sayOf(model.path.origin,
+                         fmt::format("[vx.server.model] needs a 'name' beside this path: {}", wrong));
         model.name.origin = model.path.origin;
       }
       if (!model.device.isGiven())
@@ -257,7 +258,7 @@ private:
         const auto [first, isNew] = names.emplace(name, origin);
         if (!isNew)
           messages.sayOf(origin,
-                         fmt::format("[server.model] '{}' is given twice, first at {}", name, first->second.text()));
+                         fmt::format("[vx.server.model] '{}' is given twice, first at {}", name, first->second.text()));
       };
       if (!model.name->empty())
         add(*model.name, model.name.origin);
@@ -267,27 +268,27 @@ private:
     const Configuration::Server &server = configuration.server;
     if (server.tlsCert.isGiven() != server.tlsKey.isGiven())
       messages.sayOf(server.tlsCert.isGiven() ? server.tlsCert.origin : server.tlsKey.origin,
-                     fmt::format("[server] 'tls_cert' and 'tls_key' go together, got '{}' alone",
+                     fmt::format("[vx.server] 'tls_cert' and 'tls_key' go together, got '{}' alone",
                                  server.tlsCert.isGiven() ? "tls_cert" : "tls_key"));
     const bool hasKeys = !server.apiKeysFile->empty();
     if (hasKeys && std::find(server.cors->begin(), server.cors->end(), "*") != server.cors->end())
       messages.sayOf(
           server.cors.origin,
-          "[server] 'cors': '*' lets every web page send requests, and there are keys: list the origins that may");
+          "[vx.server] 'cors': '*' lets every web page send requests, and there are keys: list the origins that may");
     const auto checkReach = [&](const char *key, const Setting<std::string> &host) {
       if (!hasKeys && !*server.noAuth && !isLoopback(*host))
         messages.sayOf(
             host.origin,
-            fmt::format("[server] '{}': others reach '{}', and there are no keys: give 'api_keys_file' or --no-auth",
+            fmt::format("[vx.server] '{}': others reach '{}', and there are no keys: give 'api_keys_file' or --no-auth",
                         key, *host));
     };
     checkReach("host", server.host);
     if (server.hasAdminPort())
       checkReach("admin_host", server.adminHost);
     if (server.hasAdminPort() && *server.adminPort == *server.port)
-      messages.sayOf(
-          server.adminPort.origin,
-          fmt::format("[server] 'admin_port': expected another port than 'port', got {} for both", *server.adminPort));
+      messages.sayOf(server.adminPort.origin,
+                     fmt::format("[vx.server] 'admin_port': expected another port than 'port', got {} for both",
+                                 *server.adminPort));
   }
 
   const ConfigurationSources &sources;

@@ -151,9 +151,9 @@ struct ConfigurationMessage {
   enum class Kind : uint8_t { error, warning };
   Kind kind = Kind::error;
   Origin origin;
-  std::string text; // "[server] 'prot' is not a key, did you mean 'port'"
+  std::string text; // "[vx.server] 'prot' is not a key, did you mean 'port'"
 
-  // "config.toml:7:1: error: [server] 'prot' is not a key, did you mean 'port'"
+  // "config.toml:7:1: error: [vx.server] 'prot' is not a key, did you mean 'port'"
   std::string line() const;
 };
 
@@ -189,7 +189,7 @@ std::string printConfiguration(const Configuration &configuration);
 
 // A key with two values.
 struct ConfigurationChange {
-  std::string key; // "[server] 'port'", "[server.model] 'minilm'"
+  std::string key; // "[vx.server] 'port'", "[vx.server.model] 'minilm'"
   std::string before, after;
   bool isLive = false; // else it takes a new start
 };

@@ -96,7 +96,7 @@ private:
       names.push_back("model");
     return names;
   }
-  static std::string header(const std::string &table) { return "[" + (table.empty() ? "vx" : table) + "]"; }
+  static std::string header(const std::string &table) { return "[" + (table.empty() ? "vx" : "vx." + table) + "]"; }
 
   void readTable(const std::string &table, const TomlValue &value) {
     for (const TomlEntry &entry : value.entries) {
@@ -138,7 +138,7 @@ private:
     for (const TomlValue &table : isList ? list.value.elements : std::vector<TomlValue>{list.value}) {
       if (!isList || table.kind != TomlValue::Kind::table) {
         sayAt(Kind::error, list.at,
-              fmt::format("[server] 'model': expected tables, each begun by [[vx.server.model]], got {}",
+              fmt::format("[vx.server] 'model': expected tables, each begun by [[vx.server.model]], got {}",
                           table.describe()));
         continue;
       }
@@ -146,7 +146,7 @@ private:
       model.origin = originAt(table.at);
       messages.notePlace(model.origin, table.at);
       if (!table.find("name") && !table.find("path"))
-        sayAt(Kind::error, table.at, "[server.model] needs a 'name' or a 'path', got neither");
+        sayAt(Kind::error, table.at, "[vx.server.model] needs a 'name' or a 'path', got neither");
       std::vector<std::string> known;
       for (const ModelKey &key : modelKeys())
         known.emplace_back(key.name);
@@ -154,7 +154,7 @@ private:
         const auto at = std::find(known.begin(), known.end(), entry.key);
         if (at == known.end()) {
           sayAt(Kind::error, entry.at,
-                fmt::format("[server.model] '{}' is not a key{}", entry.key, didYouMean(entry.key, known)));
+                fmt::format("[vx.server.model] '{}' is not a key{}", entry.key, didYouMean(entry.key, known)));
           continue;
         }
         const ModelKey &key = modelKeys()[static_cast<size_t>(at - known.begin())];

@@ -224,7 +224,7 @@ std::string KeyFacts::path() const {
 }
 
 std::string KeyFacts::label() const {
-  return "[" + (table.empty() ? "vx" : std::string(table)) + "] '" + std::string(name) + "'";
+  return "[vx" + (table.empty() ? "" : "." + std::string(table)) + "] '" + std::string(name) + "'";
 }
 
 std::string KeyFacts::variable() const {

@@ -46,7 +46,7 @@ struct KeyFacts {
 
   // "server.port", "port" for one of [vx].
   std::string path() const;
-  // "[server] 'port'"
+  // "[vx.server] 'port'"
   std::string label() const;
   // The variable that sets it, "VX_SERVER__PORT"; empty: none.
   std::string variable() const;

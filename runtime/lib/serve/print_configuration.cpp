@@ -95,7 +95,7 @@ std::vector<ConfigurationChange> compareConfigurations(const Configuration &befo
   all.insert(is.begin(), is.end());
   for (const auto &[name, unused] : all)
     if (textOf(was, name) != textOf(is, name))
-      changes.push_back({fmt::format("[server.model] '{}'", name), textOf(was, name), textOf(is, name), true});
+      changes.push_back({fmt::format("[vx.server.model] '{}'", name), textOf(was, name), textOf(is, name), true});
   return changes;
 }
 

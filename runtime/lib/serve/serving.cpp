@@ -228,7 +228,7 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   const bool hasTls = !configuration.server.tlsCert->empty();
   if (hasTls == next.server.tlsCert->empty())
     messages.push_back({ConfigurationMessage::Kind::warning, next.server.tlsCert.origin,
-                        fmt::format("[server] 'tls_cert': the server {} TLS until it is started again",
+                        fmt::format("[vx.server] 'tls_cert': the server {} TLS until it is started again",
                                     hasTls ? "keeps its files of" : "has no")});
   const std::vector<ConfigurationMessage> warnings = models.warnings(next);
   for (const auto &more : {missing, warnings})

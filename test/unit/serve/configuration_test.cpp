@@ -98,19 +98,20 @@ TEST_F(ConfigurationTest, allMistakesAtOnce) {
           "config.toml:4:1: error: [vx] 'modeldir' is not a key, did you mean 'model_dir'",
           "config.toml:5:9: error: [vx] 'order': expected backends of cuda, rocm, vulkan and cpu between commas, got "
           "'vulcan' in 'vulcan', did you mean 'vulkan'",
-          "config.toml:7:1: error: [server] 'prot' is not a key, did you mean 'port'",
-          "config.toml:8:8: error: [server] 'port': expected 0 to 65535, got 65536",
-          "config.toml:9:17: error: [server] 'request_limit': expected a number of bytes, e.g. 4096 or \"8MiB\", got "
+          "config.toml:7:1: error: [vx.server] 'prot' is not a key, did you mean 'port'",
+          "config.toml:8:8: error: [vx.server] 'port': expected 0 to 65535, got 65536",
+          "config.toml:9:17: error: [vx.server] 'request_limit': expected a number of bytes, e.g. 4096 or \"8MiB\", "
+          "got "
           "'8MB'",
-          "config.toml:10:7: error: [server] 'log': expected error, warning, info or debug, got 'loud'",
-          "config.toml:12:9: error: [server.limits] 'queue': expected 1 to 65536, got -4",
-          "config.toml:13:11: error: [server.limits] 'per_key': expected a rate, e.g. \"60/min\", by s, min, h or "
+          "config.toml:10:7: error: [vx.server] 'log': expected error, warning, info or debug, got 'loud'",
+          "config.toml:12:9: error: [vx.server.limits] 'queue': expected 1 to 65536, got -4",
+          "config.toml:13:11: error: [vx.server.limits] 'per_key': expected a rate, e.g. \"60/min\", by s, min, h or "
           "day, or \"0\" for none, got '60 a minute'",
-          "config.toml:14:1: error: [server.limits] 'per_keys' is not a key, did you mean 'per_key'",
-          "config.toml:15:1: error: [server.model] needs a 'name' or a 'path', got neither",
-          "config.toml:16:13: error: [server.model] 'kv_memory': expected \"1%\" to \"100%\", or a number of bytes, "
+          "config.toml:14:1: error: [vx.server.limits] 'per_keys' is not a key, did you mean 'per_key'",
+          "config.toml:15:1: error: [vx.server.model] needs a 'name' or a 'path', got neither",
+          "config.toml:16:13: error: [vx.server.model] 'kv_memory': expected \"1%\" to \"100%\", or a number of bytes, "
           "e.g. \"2GiB\", got '101%'",
-          "config.toml:17:9: error: [server.model] 'alias': expected a list of texts, got 4",
+          "config.toml:17:9: error: [vx.server.model] 'alias': expected a list of texts, got 4",
           "config.toml:18:5: error: [vx] 'benchmark' is not a key, did you mean 'benchmarks'"}));
 }
 
@@ -120,7 +121,7 @@ TEST_F(ConfigurationTest, syntax) {
   ASSERT_EQ(said.size(), 3u) << testing::PrintToString(said);
   EXPECT_TRUE(said[0].starts_with("config.toml:2:11: error: ")) << said[0];
   EXPECT_TRUE(said[1].starts_with("config.toml:4:7: error: ")) << said[1];
-  EXPECT_EQ(said[2], "config.toml:6:1: error: [server] 'queue' is not a key");
+  EXPECT_EQ(said[2], "config.toml:6:1: error: [vx.server] 'queue' is not a key");
   // An open list makes one mistake, not one a line, and a table without its name none of its keys.
   EXPECT_EQ(mistakes("[vx.server]\ncors = [\nport = 1\nhost = 2\nlog = 3\n").size(), 1u);
   EXPECT_EQ(mistakes("[vx.server\nport = 1\nprot = 2\n").size(), 1u);
@@ -130,7 +131,7 @@ TEST_F(ConfigurationTest, syntax) {
       mistakes("# \u00e4\n[vx.server]\nlog = \"info\" # \u00e4\n\u00e4 = 1\nprot = 1\nport = \u00a01\n");
   ASSERT_EQ(foreign.size(), 3u) << testing::PrintToString(foreign);
   EXPECT_TRUE(foreign[0].starts_with("config.toml:4:1: error: ") && foreign[0].ends_with("'\u00e4'")) << foreign[0];
-  EXPECT_EQ(foreign[1], "config.toml:5:1: error: [server] 'prot' is not a key, did you mean 'port'");
+  EXPECT_EQ(foreign[1], "config.toml:5:1: error: [vx.server] 'prot' is not a key, did you mean 'port'");
   EXPECT_TRUE(foreign[2].starts_with("config.toml:6:8: error: ") && foreign[2].ends_with("'\\u00A0'")) << foreign[2];
   EXPECT_EQ(*read("[vx]\nmodel_dir = \"\"\"/\u00e4\\\"\"\"\"\"\n[vx.server]\nlog = 'info'\n").configuration->modelDir,
             "/\u00e4\"\"");
@@ -142,13 +143,14 @@ TEST_F(ConfigurationTest, tablesAndKinds) {
   EXPECT_EQ(mistakes("vx = 4\n"), Lines{"config.toml:1:1: error: 'vx': expected a table, got 4"});
   EXPECT_EQ(mistakes("[vx]\nserver = true\n"),
             Lines{"config.toml:2:10: error: [vx] 'server': expected a table, got true"});
-  EXPECT_EQ(mistakes("[vx.server.model]\nname = \"a\"\n"),
-            Lines{"config.toml:1:12: error: [server] 'model': expected tables, each begun by [[vx.server.model]], got "
-                  "a table"});
+  EXPECT_EQ(
+      mistakes("[vx.server.model]\nname = \"a\"\n"),
+      Lines{"config.toml:1:12: error: [vx.server] 'model': expected tables, each begun by [[vx.server.model]], got "
+            "a table"});
   EXPECT_EQ(mistakes("[server]\nport = 1\n[others]\nport = \"x\"\n"),
             Lines{"config.toml:1:2: warning: [server] is not read, did you mean [vx.server]"});
   EXPECT_EQ(mistakes("[vx.server]\nport = \"8080\"\n"),
-            Lines{"config.toml:2:8: error: [server] 'port': expected 0 to 65535, got '8080'"});
+            Lines{"config.toml:2:8: error: [vx.server] 'port': expected 0 to 65535, got '8080'"});
   EXPECT_EQ(mistakes("[vx]\nfallback = \"yes\"\nmodel_dir = 1979-05-27\n"),
             (Lines{"config.toml:2:12: error: [vx] 'fallback': expected true or false, got 'yes'",
                    "config.toml:3:13: error: [vx] 'model_dir': expected a path, got a date or time"}));
@@ -240,27 +242,28 @@ TEST_F(ConfigurationTest, places) {
 
 TEST_F(ConfigurationTest, togetherWithOthers) {
   EXPECT_EQ(mistakes("[vx.server]\nhost = \"0.0.0.0\"\n"),
-            Lines{"config.toml:2:8: error: [server] 'host': others reach '0.0.0.0', and there are no keys: give "
+            Lines{"config.toml:2:8: error: [vx.server] 'host': others reach '0.0.0.0', and there are no keys: give "
                   "'api_keys_file' or --no-auth"});
   EXPECT_TRUE(read("[vx.server]\nhost = \"0.0.0.0\"\n", {{"--no-auth", ""}}).configuration);
   EXPECT_TRUE(read("[vx.server]\nhost = \"::1\"\n").configuration);
   EXPECT_EQ(lines(read("", {{"--host", "192.168.1.2"}})),
-            Lines{"--host: error: [server] 'host': others reach '192.168.1.2', and there are no keys: give "
+            Lines{"--host: error: [vx.server] 'host': others reach '192.168.1.2', and there are no keys: give "
                   "'api_keys_file' or --no-auth"});
-  EXPECT_EQ(mistakes("[vx.server]\ncors = [\"*\"]\napi_keys_file = \"keys\"\n"),
-            Lines{"config.toml:2:8: error: [server] 'cors': '*' lets every web page send requests, and there are keys: "
-                  "list the "
-                  "origins that may"});
+  EXPECT_EQ(
+      mistakes("[vx.server]\ncors = [\"*\"]\napi_keys_file = \"keys\"\n"),
+      Lines{"config.toml:2:8: error: [vx.server] 'cors': '*' lets every web page send requests, and there are keys: "
+            "list the "
+            "origins that may"});
   EXPECT_EQ(mistakes("[vx.server]\ntls_cert = \"c\"\n"),
-            Lines{"config.toml:2:12: error: [server] 'tls_cert' and 'tls_key' go together, got 'tls_cert' alone"});
+            Lines{"config.toml:2:12: error: [vx.server] 'tls_cert' and 'tls_key' go together, got 'tls_cert' alone"});
   EXPECT_EQ(mistakes("[[vx.server.model]]\nname = \"a\"\n[[vx.server.model]]\nname = \"b\"\nalias = [\"a\"]\n"),
-            Lines{"config.toml:5:9: error: [server.model] 'a' is given twice, first at config.toml:2:8"});
+            Lines{"config.toml:5:9: error: [vx.server.model] 'a' is given twice, first at config.toml:2:8"});
   EXPECT_EQ(
       mistakes("[[vx.server.model]]\nname = \"../a\"\n"),
-      Lines{"config.toml:2:8: error: [server.model] 'name': expected a name of letters, digits and ._:/+@- without "
+      Lines{"config.toml:2:8: error: [vx.server.model] 'name': expected a name of letters, digits and ._:/+@- without "
             "'..', got '../a'"});
   EXPECT_EQ(mistakes("[[vx.server.model]]\nname = \"a\"\ncontext = 4\n"),
-            Lines{"config.toml:3:1: warning: [server.model] 'context' has no effect in this version"});
+            Lines{"config.toml:3:1: warning: [vx.server.model] 'context' has no effect in this version"});
 }
 
 TEST_F(ConfigurationTest, loopback) {
@@ -322,7 +325,7 @@ TEST_F(ConfigurationTest, modelsByNameAndPath) {
   EXPECT_EQ(models({{"--model", "a b=/mnt"}}),
             Lines{"--model: error: expected a name of letters, digits and ._:/+@- without '..', got 'a b'"});
   EXPECT_EQ(models({{"--model", "a=/x"}, {"--model", "a=/y"}}),
-            Lines{"--model: error: [server.model] 'a' is given twice, first at --model"});
+            Lines{"--model: error: [vx.server.model] 'a' is given twice, first at --model"});
 }
 
 // A service's keys are used where nothing else names a file, and only where they are there.
@@ -345,13 +348,14 @@ TEST_F(ConfigurationTest, adminPort) {
   EXPECT_TRUE(read("[vx.server]\nadmin_port = 9090\n").configuration->server.hasAdminPort());
   EXPECT_EQ(
       mistakes("[vx.server]\nadmin_port = 8080\n"),
-      Lines{"config.toml:2:14: error: [server] 'admin_port': expected another port than 'port', got 8080 for both"});
-  EXPECT_EQ(mistakes("[vx.server]\nadmin_host = \"0.0.0.0\"\nadmin_port = 9\n"),
-            Lines{"config.toml:2:14: error: [server] 'admin_host': others reach '0.0.0.0', and there are no keys: give "
-                  "'api_keys_file' or --no-auth"});
+      Lines{"config.toml:2:14: error: [vx.server] 'admin_port': expected another port than 'port', got 8080 for both"});
+  EXPECT_EQ(
+      mistakes("[vx.server]\nadmin_host = \"0.0.0.0\"\nadmin_port = 9\n"),
+      Lines{"config.toml:2:14: error: [vx.server] 'admin_host': others reach '0.0.0.0', and there are no keys: give "
+            "'api_keys_file' or --no-auth"});
   EXPECT_EQ(mistakes("[vx.server]\nadmin_host = \"0.0.0.0\"\nlog_format = \"xml\"\ndrain_delay_s = 3601\n"),
-            (Lines{"config.toml:3:14: error: [server] 'log_format': expected text or json, got 'xml'",
-                   "config.toml:4:17: error: [server] 'drain_delay_s': expected 0 to 3600, got 3601"}));
+            (Lines{"config.toml:3:14: error: [vx.server] 'log_format': expected text or json, got 'xml'",
+                   "config.toml:4:17: error: [vx.server] 'drain_delay_s': expected 0 to 3600, got 3601"}));
 }
 
 TEST_F(ConfigurationTest, severalDevices) {
@@ -439,8 +443,8 @@ TEST_F(ConfigurationTest, changes) {
   for (const ConfigurationChange &change : compareConfigurations(before, after))
     said.push_back(change.key + (change.isLive ? " live " : " restart ") +
                    (change.key.find("model") == std::string::npos ? change.before + " " + change.after : ""));
-  EXPECT_EQ(said, (Lines{"[server] 'port' restart 1 2", "[server] 'log' live \"info\" \"debug\"",
-                         "[server.model] 'a' live ", "[server.model] 'b' live "}));
+  EXPECT_EQ(said, (Lines{"[vx.server] 'port' restart 1 2", "[vx.server] 'log' live \"info\" \"debug\"",
+                         "[vx.server.model] 'a' live ", "[vx.server.model] 'b' live "}));
   EXPECT_EQ(compareConfigurations(after, after).size(), 0u);
 }
 

@@ -141,6 +141,81 @@ TEST(Vxb, faults) {
   }
 }
 
+// Names that are missing, or that something has already. Each message has the name.
+TEST(Vxb, names) {
+  struct Case {
+    const char *message;
+    std::function<vxc_result(vxb_graph *)> call;
+  };
+  vxb_value inputs[2] = {}, value = 0;
+  vxb_variable_info variable = {};
+  variable.struct_size = sizeof(variable);
+  const vxb_dim two = {2, nullptr};
+  variable.type = {VXB_F32, 1, &two};
+  const char *names[] = {"y", "y"};
+  const auto begin = [&](vxb_graph *g) { EXPECT_EQ(vxb_function_begin(g, "f", 1, &input, &place, inputs), VXC_DONE); };
+  const auto keep = [&](vxb_graph *g) { return variable.name = "w", vxb_variable(g, &variable, &place, &value); };
+  const Case cases[] = {
+      {"symbol 'a b': expected a name of letters, digits and '_', got 'a b'",
+       [&](vxb_graph *g) { return vxb_symbol(g, "a b", 0, 1, 1); }},
+      {"symbol 'n': expected one declaration, got two",
+       [&](vxb_graph *g) {
+         EXPECT_EQ(vxb_symbol(g, "n", 0, 1, 1), VXC_DONE);
+         return vxb_symbol(g, "n", 0, 1, 1);
+       }},
+      {"symbol 'n': expected a declaration before each function that has it, got one after",
+       [&](vxb_graph *g) {
+         begin(g);
+         EXPECT_EQ(vxb_function_end(g, 1, names, inputs), VXC_DONE);
+         return vxb_symbol(g, "n", 0, 1, 1);
+       }},
+      {"model.cpp:7: fc (Linear): expected a name for a variable, got ''",
+       [&](vxb_graph *g) { return variable.name = "", vxb_variable(g, &variable, &place, &value); }},
+      {"model.cpp:7: fc (Linear): expected one variable 'w', got two: give each layer a scope of its own",
+       [&](vxb_graph *g) {
+         EXPECT_EQ(keep(g), VXC_DONE);
+         return keep(g);
+       }},
+      {"model.cpp:7: fc (Linear): expected a name for a function, got ''",
+       [&](vxb_graph *g) { return vxb_function_begin(g, "", 1, &input, &place, inputs); }},
+      {"model.cpp:7: fc (Linear): function 'f': expected inputs with names that differ, got 'x' twice",
+       [&](vxb_graph *g) {
+         const vxb_input both[] = {input, input};
+         return vxb_function_begin(g, "f", 2, both, &place, inputs);
+       }},
+      {"model.cpp:7: fc (Linear): function 'f': expected a name for each of its outputs, at least one, got 0 names and "
+       "0 outputs",
+       [&](vxb_graph *g) { return begin(g), vxb_function_end(g, 0, nullptr, nullptr); }},
+      {"model.cpp:7: fc (Linear): function 'f': expected outputs with names that differ, got 'y' twice",
+       [&](vxb_graph *g) {
+         begin(g);
+         inputs[1] = inputs[0];
+         return vxb_function_end(g, 2, names, inputs);
+       }},
+      {"model.cpp:7: fc (Linear): expected a store in Graph::function, got one outside of a function",
+       [&](vxb_graph *g) {
+         EXPECT_EQ(keep(g), VXC_DONE);
+         return vxb_store(g, value, value, &place);
+       }},
+      {"train: expected one training of a graph, got a second; the first has the loss of 'f'",
+       [&](vxb_graph *g) {
+         begin(g);
+         EXPECT_EQ(vxb_function_end(g, 1, names, inputs), VXC_DONE);
+         vxb_training training = {};
+         training.struct_size = sizeof(training);
+         training.evaluate = "f";
+         training.optimizer = "sgd";
+         EXPECT_EQ(vxb_train(g, &training), VXC_DONE);
+         return vxb_train(g, &training);
+       }},
+  };
+  for (const Case &one : cases) {
+    const Graph graph = create();
+    EXPECT_EQ(one.call(graph.get()), VXC_UNSUPPORTED) << one.message;
+    EXPECT_STREQ(vxb_graph_message(graph.get()), one.message);
+  }
+}
+
 // Fields that the caller does not know of are zero.
 TEST(Vxb, structSizes) {
   const Graph graph = create();
