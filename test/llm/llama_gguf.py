@@ -9,11 +9,11 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "ops"))
 import blocks  # noqa: E402
 from llama_oracle import frequencies  # noqa: E402
-from random_models import llama_depth
+from random_models import llama_depth, original_context
 
 PARTS = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm",
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "post_attention_layernorm": "ffn_norm",
-         "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm"}
+         "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
 TYPES = {kind: gguf.GGMLQuantizationType[kind] for kind in ("F32", "F16", "BF16", *(name.upper() for name in blocks.FORMATS))}
 
 
@@ -21,7 +21,7 @@ TYPES = {kind: gguf.GGMLQuantizationType[kind] for kind in ("F32", "F16", "BF16"
 GEMMA3_PARTS = {**PARTS, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 
 
-PHI_PARTS = {**PARTS, "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down", "self_attn.qkv_proj": "attn_qkv"}
+PHI_PARTS = {**PARTS, "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}
 
 
 def rename(name, parts=PARTS):
@@ -42,17 +42,6 @@ def pair_rows(tensor, heads, turned=None):
     return tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
 
 
-def joined(tensors):
-    """Query, key and value of each layer in one product, as the first files of Phi 2 have it."""
-    result = {}
-    for name, tensor in tensors.items():
-        if ".q_proj." in name:
-            result[name.replace("q_proj", "qkv_proj")] = np.concatenate([tensors[name.replace("q_proj", f"{part}_proj")] for part in "qkv"])
-        elif ".k_proj." not in name and ".v_proj." not in name:
-            result[name] = tensor
-    return result
-
-
 def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None, begin=None):
     """`tokens` are the texts of a byte-level vocabulary; others than these make no file that has a tokenizer."""
     architecture = {"mistral": "llama", "gemma3_text": "gemma3", "phi": "phi2"}.get(settings["model_type"], settings["model_type"])
@@ -65,7 +54,10 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
     if "head_dim" in settings:
         facts.update({"attention.key_length": settings["head_dim"], "attention.value_length": settings["head_dim"]})
     is_phi = architecture == "phi2"
-    facts["rope.dimension_count"] = int(llama_depth(settings) * settings.get("partial_rotary_factor", 0.5)) if is_phi else llama_depth(settings)
+    facts["rope.dimension_count"] = int(llama_depth(settings) * settings.get("partial_rotary_factor", 0.5 if is_phi else 1)) if architecture.startswith("phi") else llama_depth(settings)
+    if architecture == "phi3":
+        facts["attention.sliding_window"] = settings["sliding_window"] or 0
+        facts["rope.scaling.original_context_length"] = original_context(settings)
     facts["vocab_size"] = settings["vocab_size"]
     for key, value in {**facts, **dict(keys)}.items():
         if value is not None and isinstance(value, int):
@@ -80,8 +72,8 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
     if not is_phi or settings["rope_theta"] != 10000:  # which the converter does not write
         writer.add_float32(f"{architecture}.rope.freq_base", float(settings["rope_theta"]))
     rope = settings.get("rope_scaling") or {}
-    variant = {"su": "longrope"}.get(rope.get("type"), rope.get("rope_type"))
-    if variant in ("linear", "yarn", "longrope"):
+    variant = rope.get("rope_type", {"su": "longrope"}.get(rope.get("type"), rope.get("type")))
+    if variant in ("linear", "yarn", "longrope") and architecture != "phi3":  # whose converter writes no type
         writer.add_string(f"{architecture}.rope.scaling.type", variant)
         for key, name in (("factor", "factor"), ("attention_factor", "yarn_attn_factor"), ("beta_fast", "yarn_beta_fast"), ("beta_slow", "yarn_beta_slow")):
             if key in rope and variant != "longrope":

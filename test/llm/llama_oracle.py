@@ -1,8 +1,8 @@
-"""Llama, Mistral, Qwen2, Qwen3, Gemma 3, GPT-2, Phi 2 and Nomic's BERT in NumPy, in f64: logits or vectors of every token of a sequence. Weights have the names of transformers."""
+"""Llama, Mistral, Phi 3, Qwen2, Qwen3, Gemma 3, GPT-2, Phi 2 and Nomic's BERT in NumPy, in f64: logits or vectors of every token of a sequence. Weights have the names of transformers."""
 import math
 
 import numpy as np
-from random_models import llama_depth
+from random_models import llama_depth, original_context
 
 
 def frequencies(settings, context=None):
@@ -12,7 +12,7 @@ def frequencies(settings, context=None):
     inverse, scale = theta ** (-np.arange(0, depth, 2) / depth), 1
     rope = settings.get("rope_scaling") or {}
     kind, factor = rope.get("rope_type", rope.get("type")), rope.get("factor")
-    original = settings.get("original_max_position_embeddings") or rope.get("original_max_position_embeddings", longest)
+    original = original_context(settings)
     if kind == "linear":
         inverse = inverse / factor
     elif kind == "llama3":
@@ -31,7 +31,7 @@ def frequencies(settings, context=None):
         scale = rope.get("attention_factor", (0.1 * above * np.log(factor) + 1) / (0.1 * below * np.log(factor) + 1))
     elif kind in ("longrope", "su"):
         inverse = inverse / rope["long_factor" if (context or longest) > original else "short_factor"]
-        scale = rope.get("attention_factor", np.sqrt(1 + np.log(longest / original) / np.log(original)))
+        scale = rope.get("attention_factor", np.sqrt(1 + np.log(max(longest / original, 1)) / np.log(original)))
     return inverse, scale
 
 
@@ -141,6 +141,12 @@ def logits(settings, tensors, ids, context=None):
         product = x @ weight(name + ".weight").T
         return product + weight(name + ".bias") if name + ".bias" in tensors else product
 
+    def products(x, layer, whole, parts, sizes):
+        """Of parts of the layer, or of the one whose rows are those of all."""
+        if f"{layer}{whole}.weight" in tensors:
+            return np.split(linear(x, layer + whole), np.cumsum(sizes)[:-1], axis=-1)
+        return [linear(x, layer + part) for part in parts]
+
     is_gemma = settings["model_type"] == "gemma3_text"
 
     def norm(x, name):
@@ -151,7 +157,7 @@ def logits(settings, tensors, ids, context=None):
 
     places = np.arange(length)
     causal = places[None] <= places[:, None]
-    window = settings.get("sliding_window") if is_gemma or settings["model_type"] == "mistral" else None
+    window = settings.get("sliding_window") if is_gemma or settings["model_type"] in ("mistral", "phi3") else None
     near = causal & (places[None] > places[:, None] - window) if window else causal
     scale = (settings["query_pre_attn_scalar"] if is_gemma else depth) ** -0.5
     x = weight("model.embed_tokens.weight")[np.asarray(ids)]
@@ -163,15 +169,16 @@ def logits(settings, tensors, ids, context=None):
         is_full = is_gemma and (settings["layer_types"][layer] == "full_attention" if "layer_types" in settings else layer % 6 == 5)
         turns, seen = (all_rotary, causal) if is_full else (rotary, near)
         h = norm(x, name + "input_layernorm")
-        q, k, v = (linear(h, f"{name}self_attn.{part}_proj").reshape(length, -1, depth) for part in "qkv")
+        sizes = [depth * settings[key] for key in ("num_attention_heads", "num_key_value_heads", "num_key_value_heads")]
+        q, k, v = (part.reshape(length, -1, depth) for part in products(h, name, "self_attn.qkv_proj", [f"self_attn.{part}_proj" for part in "qkv"], sizes))
         q, k = (turn(head_norm(part, f"{name}self_attn.{which}_norm"), turns) for part, which in ((q, "q"), (k, "k")))
         attended = attend(q, k, v, seen, scale)
         added = linear(attended, name + "self_attn.o_proj")
         x = x + (norm(added, name + "post_attention_layernorm") if is_gemma else added)
         h = norm(x, name + ("pre_feedforward_layernorm" if is_gemma else "post_attention_layernorm"))
-        gate = linear(h, name + "mlp.gate_proj")
+        gate, up = products(h, name, "mlp.gate_up_proj", ["mlp.gate_proj", "mlp.up_proj"], [settings["intermediate_size"]] * 2)
         gate = gate / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate**3))) if is_gemma else gate / (1 + np.exp(-gate))
-        added = linear(gate * linear(h, name + "mlp.up_proj"), name + "mlp.down_proj")
+        added = linear(gate * up, name + "mlp.down_proj")
         x = x + (norm(added, name + "post_feedforward_layernorm") if is_gemma else added)
     x = norm(x, "model.norm")
     return x @ weight("model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight").T

@@ -85,6 +85,10 @@ def llama_settings(kind="llama", **changes):
         settings.update(architectures=["Gemma3ForCausalLM"], hidden_activation="gelu_pytorch_tanh", num_hidden_layers=3, sliding_window=9, layer_types=["sliding_attention", "sliding_attention", "full_attention"],
                         rope_theta=1000000.0, rope_local_base_freq=10000.0, query_pre_attn_scalar=24, head_dim=16, tie_word_embeddings=True, attn_logit_softcapping=None,
                         final_logit_softcapping=None, rms_norm_eps=1e-6)
+    if kind == "phi3":
+        for key in ("mlp_bias", "pretraining_tp"):
+            settings.pop(key)
+        settings.update(architectures=["Phi3ForCausalLM"], auto_map={"AutoConfig": "configuration_phi3.Phi3Config"}, original_max_position_embeddings=64, sliding_window=None, embd_pdrop=0.0, resid_pdrop=0.0, pad_token_id=3)
     settings.update(changes)
     return {key: value for key, value in settings.items() if value != "gone"}
 
@@ -129,7 +133,22 @@ def llama_weights(settings, seed):
     norm("model.norm")
     if not settings["tie_word_embeddings"]:
         linear("lm_head", settings["vocab_size"], width)
+    if settings["model_type"] == "phi3":
+        tensors = joined(tensors, {**QKV, **GATE_UP})
     return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+GATE_UP = {"mlp.gate_up_proj": ["mlp.gate_proj", "mlp.up_proj"]}
+QKV = {"self_attn.qkv_proj": [f"self_attn.{part}_proj" for part in "qkv"]}
+
+
+def joined(tensors, products):
+    """With the rows of several products in one, by its name."""
+    tensors = dict(tensors)
+    for whole, parts in products.items():
+        for name in [name for name in tensors if f".{parts[0]}." in name]:
+            tensors[name.replace(parts[0], whole)] = np.concatenate([tensors.pop(name.replace(parts[0], part)) for part in parts])
+    return tensors
 
 
 LENGTHS = (1, 31, 32, 33)
@@ -251,14 +270,27 @@ ROTARY_GOLDENS = {
     "longrope": (llama_settings(rope_scaling=LONGROPE), 65),
     "longrope_scale": (llama_settings("qwen2", num_hidden_layers=1, rope_scaling={**LONGROPE, "rope_type": "gone", "type": "su", "attention_factor": 1.4}), 66),
 }
+PHI3_GOLDENS = {
+    "phi3": (llama_settings("phi3", sliding_window=9), 67),
+    "phi3_longrope": (llama_settings("phi3", partial_rotary_factor=0.75, tie_word_embeddings=True, original_max_position_embeddings=32, lm_head_bias=False, interpolate_factor=1,
+                                     rope_scaling={"type": "longrope", "short_factor": [1.0, 1.2, 1.5], "long_factor": [1.1, 2.0, 5.0]}), 68),
+    "phi3_first": (llama_settings("phi3", num_hidden_layers=1, original_max_position_embeddings="gone", rope_scaling={**LONGROPE, "original_max_position_embeddings": 16}), 69),
+}
 for settings, _ in ROTARY_GOLDENS.values():
     settings["rope_scaling"] = {key: value for key, value in settings["rope_scaling"].items() if value != "gone"}
-DECODER_GOLDENS = {**LLAMA_GOLDENS, **GPT2_GOLDENS, **PHI_GOLDENS, **ROTARY_GOLDENS}
+DECODER_GOLDENS = {**LLAMA_GOLDENS, **GPT2_GOLDENS, **PHI_GOLDENS, **ROTARY_GOLDENS, **PHI3_GOLDENS}
+
+
+def original_context(settings):
+    """The longest sequence of the first training; a key beside the object comes first, and Phi 3 has a default for it."""
+    rope, key = settings.get("rope_scaling") or {}, "original_max_position_embeddings"
+    return settings.get(key) or (4096 if settings["model_type"] == "phi3" else rope.get(key, settings["max_position_embeddings"]))
 
 
 def short_context(settings):
     """With room for no more tokens than this, heads turn by other factors; 0: they do not."""
-    return (settings.get("rope_scaling") or {}).get("original_max_position_embeddings", 0) if "short_factor" in (settings.get("rope_scaling") or {}) else 0
+    original = original_context(settings) if "short_factor" in (settings.get("rope_scaling") or {}) else 0
+    return original if original < settings.get("max_position_embeddings", 0) else 0
 
 
 def decoder_weights(settings, seed):
@@ -272,6 +304,7 @@ LONG_GOLDENS = {
     "long_gemma3": (llama_settings("gemma3_text", vocab_size=60, max_position_embeddings=1100, num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"], query_pre_attn_scalar=16), 21),
     "long_yarn": (llama_settings(vocab_size=60, max_position_embeddings=1100, rope_scaling={**YARN, "original_max_position_embeddings": 275}), 21),
     "long_longrope": (llama_settings(vocab_size=60, max_position_embeddings=1100, num_hidden_layers=1, rope_scaling={**LONGROPE, "original_max_position_embeddings": 500}), 21),
+    "long_phi3": (llama_settings("phi3", vocab_size=60, max_position_embeddings=1100, num_hidden_layers=1, original_max_position_embeddings=500, sliding_window=300, rope_scaling=LONGROPE), 21),
     "long_phi": (phi_settings(vocab_size=60, max_position_embeddings=1100), 21),
 }
 

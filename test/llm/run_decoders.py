@@ -20,9 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
 from embedding_models import write_json  # noqa: E402
-from llama_gguf import TYPES, joined, rounded, write_gpt2, write_llama  # noqa: E402
+from llama_gguf import TYPES, rounded, write_gpt2, write_llama  # noqa: E402
 from llama_oracle import divergence, logits  # noqa: E402
-from random_models import DECODER_GOLDENS, LENGTHS, LONG, LONG_GOLDENS, decoder_weights, llama_settings, llama_tokens, llama_weights, short_context  # noqa: E402
+from random_models import DECODER_GOLDENS, GATE_UP, LENGTHS, LONG, LONG_GOLDENS, QKV, decoder_weights, joined, llama_settings, llama_tokens, llama_weights, phi_settings, short_context  # noqa: E402
 from run_embeddings import Bench  # noqa: E402
 from run_encoders import write_model  # noqa: E402
 from wrong_decoders import check_wrong_files, check_wrong_folders, check_wrong_runs  # noqa: E402
@@ -85,6 +85,13 @@ def text_of(ids):
     return " ".join(map(str, ids))
 
 
+def other_products(name, settings, seed, tensors):
+    """Of two models the GGUF file has query, key and value in one product, or in three, where safetensors has the other."""
+    if name == "phi_groups":
+        return joined(tensors, QKV)
+    return joined(llama_weights({**settings, "model_type": "llama"}, seed), GATE_UP) if name == "phi3_first" else tensors
+
+
 def check_goldens(bench):
     goldens = np.load(HERE / "goldens.npz")
     for name, (settings, seed) in DECODER_GOLDENS.items():
@@ -99,7 +106,7 @@ def check_goldens(bench):
             bare = {**{tensor.removeprefix("transformer."): values for tensor, values in tensors.items()}, "h.0.attn.bias": np.ones((1, 1, 64, 64), np.float32)}
             modules["bare names"] = bench.compile_model(bench.folder_of("bare", settings, bare), "bare", "cpu")[0]
         elif settings.get("query_pre_attn_scalar", 16) == 16 and not (settings.get("sliding_window") and settings["model_type"] == "mistral") and name not in ("phi_tied", "yarn_mscale", "yarn_betas"):
-            (write_gpt2 if is_gpt2 else write_llama)(bench.path(name + ".gguf"), settings, joined(tensors) if name == "phi_groups" else tensors, tokens=letters(words))
+            (write_gpt2 if is_gpt2 else write_llama)(bench.path(name + ".gguf"), settings, other_products(name, settings, seed, tensors), tokens=letters(words))
             modules["GGUF"] = bench.compile_model(bench.path(name + ".gguf"), name + "-gguf", "cpu")[0]
         # transformers chooses LongRoPE's factors by the length of the sequence, vx by the room of the cache.
         whole, short = settings.get("max_position_embeddings", 64), short_context(settings)
@@ -177,6 +184,22 @@ def check_types(bench):
             answers, results = bench.calls(module, device, [f"prefill {text_of(ids)}", f"extend 0 {text_of(ids[:-1])}", f"decode {len(ids) - 1} {ids[-1]}"], 60)
             want = logits(settings, rounded(tensors, kind), ids)
             bench.near(f"a GGUF file of {kind} on {device}", np.concatenate(results), np.concatenate([want, want[-2:]]))
+    # Products that are cut into parts.
+    for name, settings in (("phi2", phi_settings(vocab_size=60, hidden_size=256, intermediate_size=256, num_hidden_layers=1)),
+                           ("phi3", llama_settings("phi3", vocab_size=60, hidden_size=256, intermediate_size=256, num_hidden_layers=1))):
+        tensors = decoder_weights(settings, seed)
+        path = bench.path(f"{name}-blocks.gguf")
+        joined_tensors = joined(tensors, QKV) if name == "phi2" else tensors
+        write_llama(path, settings, joined_tensors, kind="Q4_K", tokens=letters(60))
+        module, _ = bench.compile_model(path, f"{name}-blocks", "cpu")
+        answers, results = bench.calls(module, "cpu", [f"prefill {text_of(ids)}", f"extend 0 {text_of(ids[:-1])}", f"decode {len(ids) - 1} {ids[-1]}"], 60)
+        decoded = rounded(joined_tensors, "Q4_K")
+        if name == "phi2":
+            for layer_name in [key for key in decoded if "qkv_proj" in key]:
+                for part, rows in zip("qkv", np.split(decoded.pop(layer_name), 3)):
+                    decoded[layer_name.replace("qkv_proj", f"{part}_proj")] = rows
+        want = logits(settings, decoded, ids)
+        bench.near(f"{name} in Q4_K", np.concatenate(results), np.concatenate([want, want[-2:]]))
     settings = llama_settings(vocab_size=60)
     tensors = llama_weights(settings, seed)
     parts = bench.path("parts")

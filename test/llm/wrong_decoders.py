@@ -79,7 +79,7 @@ def check_wrong_files(bench):
     whole = open(path, "rb").read()
     with open(path, "wb") as file:
         file.write(whole.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0phi77"))
-    refused(bench, "an architecture", path, "key 'general.architecture': expected one of gemma3, gpt2, llama, phi2, qwen2, qwen3, nomic-bert, got \"phi77\"")
+    refused(bench, "an architecture", path, "key 'general.architecture': expected one of gemma3, gpt2, llama, phi2, phi3, qwen2, qwen3, nomic-bert, got \"phi77\"")
     os.truncate(path, len(whole) - 9)
     refused(bench, "a file cut off", path, "truncated: ")
     with open(path, "wb") as file:
@@ -92,7 +92,7 @@ def check_wrong_files(bench):
 
 
 def check_wrong_phi(bench, path):
-    """Each key and tensor of a GGUF file of Phi 2 is needed, or has a default; and its folder."""
+    """Phi 2 and 3: each key and tensor of a GGUF file is needed, or has a default; and folders."""
     settings = phi_settings(vocab_size=20)
     tensors = phi_weights(settings, 5)
     for key in ("context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"):
@@ -113,6 +113,31 @@ def check_wrong_phi(bench, path):
         own = rename(name, PHI_PARTS)
         shape = "0,32" if name == "model.embed_tokens.weight" else ",".join(map(str, tensors[name].shape))
         refused(bench, f"Phi 2 without {own}", path, f"tensor '{own}': expected [{shape}], got no such tensor" if own != "token_embd.weight" else "key 'phi2.vocab_size': expected the rows of tensor 'token_embd.weight', 0, got 20")
+    phi3 = llama_settings("phi3", vocab_size=20)
+    weights, plain = llama_weights(phi3, 5), gguf.GGMLQuantizationType.F32
+    qkv, inner = "model.layers.0.self_attn.qkv_proj.weight", "model.layers.0.mlp.gate_up_proj.weight"
+    for name, changes, message in (
+            ("a window", dict(keys={"attention.sliding_window": "wide"}), "key 'phi3.attention.sliding_window': expected a whole number of 0 or more, got \"wide\""),
+            ("no query", dict(without=(qkv,)), "tensor 'blk.0.attn_q.weight': expected [32,32], got no such tensor"),
+            ("no product of gate and up", dict(without=(inner,)), "tensor 'blk.0.ffn_up.weight': expected [96,32], got no such tensor"),
+            ("up alone", dict(without=(inner,), more=(("blk.0.ffn_up.weight", np.zeros((48, 32), np.float32), plain),)), "tensor 'blk.0.ffn_up.weight': expected [96,32], got f32[48,32]"),
+            ("a gate", dict(more=(("blk.0.ffn_gate.weight", np.zeros((48, 32), np.float32), plain),)), "tensor 'blk.0.ffn_gate.weight' is not one of the family phi3"),
+            ("other heads", dict(keys={"attention.head_count_kv": 1}), "tensor 'blk.0.attn_qkv.weight': expected [48,32], got f32[64,32]"),
+            ("experts", dict(keys={"expert_count": 4}), "key 'phi3.expert_count': expected 0: a mixture of experts is not supported, got 4")):
+        write_llama(path, phi3, weights, **{"tokens": letters(20), **changes})
+        refused(bench, f"Phi 3 with {name}", path, message)
+    folder = bench.folder_of("right-phi3", phi3, weights)
+    factors = {"short_factor": [1, 1, 1, 1], "long_factor": [1, 1, 1, 1]}
+    for changes, message in ((dict(lm_head_bias=True), "'lm_head_bias': expected false, got true"),
+                             (dict(full_attn_mod=2), "'full_attn_mod': expected 1, got 2"),
+                             (dict(sliding_window=0), "'sliding_window': expected 1 or more, got 0"),
+                             (dict(original_max_position_embeddings=0), "'original_max_position_embeddings': expected a number above 0, got 0"),
+                             (dict(rope_scaling={"type": "yarn", "factor": 2, **factors}), "'rope_scaling': 'long_factor' is [1,1,1,1], but the family phi3 does not read this key"),
+                             (dict(rope_scaling={"type": "longrope", **factors, "long_mscale": 1.2}), "'rope_scaling': 'long_mscale' is 1.2, but the family phi3 does not read this key"),
+                             (dict(intermediate_size=40), "tensor 'model.layers.0.mlp.gate_up_proj.weight': expected [80,32], got f32[96,32]"),
+                             (dict(num_local_experts=16), "'num_local_experts' is 16, but the family phi3 does not read this key")):
+        write_json(f"{folder}/config.json", llama_settings("phi3", vocab_size=20, **changes))
+        refused(bench, f"Phi 3 with {changes}", folder, message)
     folder = bench.folder_of("right-phi", settings, tensors)
     for changes, message in ((dict(qk_layernorm=True), "'qk_layernorm': expected false, got true"),
                              (dict(partial_rotary_factor=0.4), "expected an even number of elements of a head that turn, got 3 of 8"),

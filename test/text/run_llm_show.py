@@ -87,7 +87,7 @@ def main():
         cache = describe(folder / "gemma.gguf")["cache"]
         write(folder / "mamba.gguf", "mamba")
         refusal = describe(folder / "mamba.gguf")["run_refused"]
-        check("an architecture that does not run", refusal == "vx-compile reads the architectures gemma3, gpt2, llama, phi2, qwen2, qwen3, got mamba", refusal)
+        check("an architecture that does not run", refusal == "vx-compile reads the architectures gemma3, gpt2, llama, phi2, phi3, qwen2, qwen3, got mamba", refusal)
         # 5 of 6 layers keep a window; a key has 32 numbers, a value 8.
         check("windows", cache["bytes_per_token"] == 160 and cache["window"] == 512 and cache["bytes_at_4096"] == 160 * 4096 + 5 * 160 * 512, cache)
         write(folder / "layers.gguf", "gemma3", heads=[1, 1, 1, 1, 1, 4], keys=[("add_sliding_window", 512)])

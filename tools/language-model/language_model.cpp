@@ -119,7 +119,7 @@ void readCache(const Keys &keys, LanguageModelFacts &facts) {
 
 /// As vx-compile has it, of what the header tells.
 std::string findRefusal(const LanguageModelFacts &facts) {
-  static constexpr std::string_view families[] = {"gemma3", "gpt2", "llama", "phi2", "qwen2", "qwen3"};
+  static constexpr std::string_view families[] = {"gemma3", "gpt2", "llama", "phi2", "phi3", "qwen2", "qwen3"};
   if (facts.architecture == "nomic-bert")
     return "it is a model of embeddings: vx-compile makes a module of it for vx-embed";
   if (std::ranges::find(families, facts.architecture) == std::end(families))

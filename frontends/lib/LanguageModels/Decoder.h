@@ -7,7 +7,8 @@
 namespace vx {
 
 /// Names of tensors without ".weight" and ".bias". Those of layer i begin with `layers` + i + ".". A family without a
-/// part has no name for it. Without one for the key, the rows of `query` are those of query, key and value.
+/// part has no name for it. Without one for the key, the rows of `query` are those of query, key and value;
+/// a gated family without one for the gate has gate and up in `up`.
 struct DecoderNames {
   llvm::StringRef embedding, layers, norm, head = {};
   llvm::StringRef query, key = {}, value = {}, output, attentionNorm, gate = {}, up, down, feedForwardNorm = {};

@@ -49,12 +49,12 @@ int64_t readRotary(ModelBuilder &model, GgufSettings &keys, double theta, Decode
 /// The size of the vocabulary is that of the table of embeddings.
 void readWords(ModelBuilder &model, GgufSettings &keys, DecoderSettings &s);
 
-/// Llama, Mistral, Qwen2 and Qwen3; the others have functions of their own. Errors are those of the file.
+/// Llama, Mistral, Phi 3, Qwen2 and Qwen3; the others have functions of their own. Errors are those of the file.
 DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type);
 DecoderSettings readGemma3(ConfigFile &config);
 /// What only Gemma 3 has; `turned` elements of a head turn.
 void readGemma3(GgufSettings &keys, int64_t turned, DecoderSettings &s);
-/// Llama, Qwen2, Qwen3 and Gemma 3, with the keys of `architecture` and the names of tensors that llama.cpp's
+/// Llama, Phi 3, Qwen2, Qwen3 and Gemma 3, with the keys of `architecture` and the names of tensors that llama.cpp's
 /// converter writes. Errors are those of `model`.
 DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const std::string &architecture);
 DecoderSettings readGpt2(ConfigFile &config);

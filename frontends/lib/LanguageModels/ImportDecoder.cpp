@@ -17,9 +17,9 @@ namespace {
 
 namespace json = llvm::json;
 
-constexpr llvm::StringRef kDecoders[] = {"gemma3_text", "gpt2", "llama", "mistral", "phi", "qwen2", "qwen3"};
+constexpr llvm::StringRef kDecoders[] = {"gemma3_text", "gpt2", "llama", "mistral", "phi", "phi3", "qwen2", "qwen3"};
 /// Those with names and keys of llama.cpp's converter; it has Mistral as llama.
-constexpr llvm::StringRef kGgufDecoders[] = {"gemma3", "gpt2", "llama", "phi2", "qwen2", "qwen3"};
+constexpr llvm::StringRef kGgufDecoders[] = {"gemma3", "gpt2", "llama", "phi2", "phi3", "qwen2", "qwen3"};
 constexpr llvm::StringRef kGgufEncoder = "nomic-bert";
 
 /// GPT-2 with a head has the rest under the name of the model.

@@ -41,7 +41,7 @@ llvm::ArrayRef<llvm::StringRef> getUnusedKeys() {
       "bos_token_id", "cls_token_id", "eos_token_id", "is_matryoshka", "mask_token_id", "matryoshka_dimensions",
       "model_max_length", "sep_token_id", "tokenizer_class", "unk_token_id",
       // Names, versions, and the storage of weights, which have a type of their own.
-      "_attn_implementation_autoset", "_name_or_path", "architectures", "chunk_size_feed_forward", "dtype",
+      "_attn_implementation_autoset", "_name_or_path", "architectures", "auto_map", "chunk_size_feed_forward", "dtype",
       "model_type", "name_or_path", "torch_dtype", "transformers_version", "transformers.js_config"};
   return keys;
 }

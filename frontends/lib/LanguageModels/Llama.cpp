@@ -18,7 +18,30 @@ constexpr DecoderNames kGgufNames = {"token_embd", "blk.",     "output_norm", "o
                                      "attn_k",     "attn_v",   "attn_output", "attn_norm", "ffn_gate",
                                      "ffn_up",     "ffn_down", "ffn_norm"};
 
-/// Qwen and Mistral may let layers see the last tokens only.
+/// Phi 3 has query, key and value in one product, and gate and up in another one.
+void readPhi3(ConfigFile &config, DecoderSettings &s) {
+  s.names.query = "self_attn.qkv_proj";
+  s.names.up = "mlp.gate_up_proj";
+  s.names.key = s.names.value = s.names.gate = {};
+  config.expectBool("lm_head_bias", false);
+  for (llvm::StringRef key : {"full_attn_mod", "interpolate_factor"})
+    if (config.getCount(key).value_or(1) != 1)
+      config.fail(key, "1", *config.lookup(key));
+}
+
+/// The same names in GGUF files, some of which have three products.
+void readPhi3(ModelBuilder &model, GgufSettings &keys, DecoderSettings &s) {
+  s.names.gate = {};
+  if (model.weights.contains("blk.0.attn_qkv.weight")) {
+    s.names.query = "attn_qkv";
+    s.names.key = s.names.value = {};
+  }
+  if (const std::optional<uint64_t> window = keys.getCount("attention.sliding_window");
+      window && *window > 0 && *window < static_cast<uint64_t>(s.context))
+    s.window = static_cast<int64_t>(*window);
+}
+
+/// Qwen, Mistral and Phi 3 may let layers see the last tokens only.
 void readWindow(ConfigFile &config, DecoderSettings &s) {
   std::optional<int64_t> window = config.getCount("sliding_window");
   if (s.family == "qwen2" || s.family == "qwen3") {
@@ -49,8 +72,8 @@ void readRotary(ConfigFile &config, DecoderSettings &s, double partial, double t
   const llvm::json::Value *value = config.lookup(key);
   (void)config.lookup("rope_scaling");
   RotaryBase base = {.theta = theta, .depth = s.depth, .context = s.context};
-  if (const llvm::StringRef original = "original_max_position_embeddings"; config.has(original))
-    base.original = readPositive(config, original);
+  if (const llvm::StringRef original = "original_max_position_embeddings"; config.has(original) || s.family == "phi3")
+    base.original = readPositive(config, original, 4096);
   s.rotary = readRotary(config, "'" + key.str() + "'", value, partial, base, s.family);
 }
 
@@ -107,6 +130,8 @@ DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type) {
     s.names.queryNorm = "self_attn.q_norm";
     s.names.keyNorm = "self_attn.k_norm";
   }
+  if (type == "phi3")
+    readPhi3(config, s);
   readWindow(config, s);
   readRotary(config, s, 1);
   config.expectAllRead(getUnusedKeys(), "the family " + type.str());
@@ -159,6 +184,8 @@ DecoderSettings readDecoder(ModelBuilder &model, const GgufModel &file, const st
   const int64_t turned = readRotary(model, keys, isGemma ? 1e6 : 10000, s);
   if (isGemma)
     readGemma3(keys, turned, s);
+  if (architecture == "phi3")
+    readPhi3(model, keys, s);
   if (architecture == "qwen3") {
     s.names.queryNorm = "attn_q_norm";
     s.names.keyNorm = "attn_k_norm";

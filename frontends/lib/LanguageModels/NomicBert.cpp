@@ -150,8 +150,8 @@ void readNomicKeys(ConfigFile &config, NomicSettings &s) {
     if (const llvm::json::Value *value = config.lookup(key))
       config.fail(key, "null: this scaling of positions is not supported", *value);
   // How the code of the model computes the same, and the length at which it would begin to scale.
-  for (llvm::StringRef key : {"auto_map", "dense_seq_output", "fused_bias_fc", "fused_dropout_add_ln",
-                              "max_trained_positions", "reorder_and_upcast_attn", "use_flash_attn", "use_xentropy"})
+  for (llvm::StringRef key : {"dense_seq_output", "fused_bias_fc", "fused_dropout_add_ln", "max_trained_positions",
+                              "reorder_and_upcast_attn", "use_flash_attn", "use_xentropy"})
     (void)config.lookup(key);
   const int64_t turned =
       static_cast<int64_t>(double(s.depth) * std::min(readPositive(config, "rotary_emb_fraction", 1), 1.0));

@@ -45,10 +45,23 @@ protected:
     }
     Part g(model, named(s.names.up), "FeedForward");
     Value input = norm(g, x, name, s.names.feedForwardNorm, s.width);
-    Value gate = g.activate(s.activation, g.linear(input, named(s.names.gate), s.width, s.inner, s.hasInnerBias));
-    Value up = g.linear(input, named(s.names.up), s.width, s.inner, s.hasInnerBias);
-    Value added = g.linear(g.emit<MulOp>(gate, up), named(s.names.down), s.inner, s.width, s.hasInnerBias);
+    auto [gate, up] = projectInner(g, name, input);
+    Value added = g.linear(g.emit<MulOp>(g.activate(s.activation, gate), up), named(s.names.down), s.inner, s.width,
+                           s.hasInnerBias);
     return g.emit<AddOp>(x, norm(g, added, name, s.names.addedFeedForwardNorm, s.width));
+  }
+
+  /// Gate and up: two products, or one of a tensor whose rows are those of both.
+  std::pair<Value, Value> projectInner(Part &g, const std::string &layer, Value input) {
+    const std::string up = layer + s.names.up.str();
+    if (!s.names.gate.empty())
+      return {g.linear(input, layer + s.names.gate, s.width, s.inner, s.hasInnerBias),
+              g.linear(input, up, s.width, s.inner, s.hasInnerBias)};
+    Value both = g.linear(input, up, s.width, 2 * s.inner, s.hasInnerBias);
+    auto take = [&](int64_t start) {
+      return g.slice(both, {g.dim(0), g.dim(0), g.dim(start)}, {g.dim(1), length, g.dim(s.inner)}, {1, 1, 1});
+    };
+    return {take(0), take(s.inner)};
   }
 
   Value norm(Part &g, Value x) override { return norm(g, x, "", s.names.norm, s.width); }
