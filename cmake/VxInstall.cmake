@@ -3,16 +3,18 @@
 #   runtime, runtime-dev     libvx_runtime; vx.h, vx.hpp      libvx-runtime0, libvx-runtime-dev
 #   image                    libvx_image                      libvx-image0
 #   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
+#   llm, llm-dev             libvx_llm; vx/llm/*              libvx-llm0, libvx-llm-dev
 #   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
 #   serve, serve-dev         libvx_serve; vx/serve/*.hpp      libvx-serve0, libvx-serve-dev
-#   tools                    vx, vx-run, vx-info, vx-bench, vx-train, vx-embed   vx-tools
+#
+#   tools                    vx, vx-run, vx-info, vx-bench, vx-train, vx-embed, vx-llm   vx-tools
 #   compiler-tools           vx-compile, vx-conformance       vx-compiler
 #   server                   vx-serve, vx-models, its unit and its configuration   vx-server
 #
 # A tool has a page of the manual and what bash completes behind its name.
 #
-# An application finds them by `find_package(vx COMPONENTS runtime train serve compiler)` as vx::runtime, vx::train, vx::serve and
-# vx::compiler, or by pkg-config as vx-runtime and its like. Only the last one and compiler-tools depend on LLVM.
+# An application finds them by `find_package(vx COMPONENTS runtime train serve llm compiler)` as vx::runtime, vx::train, vx::serve,
+# vx::llm and vx::compiler, or by pkg-config as vx-runtime and its like. Only the last one and compiler-tools depend on LLVM.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -92,6 +94,11 @@ vx_install_library(vx_serve serve)
 install(DIRECTORY ${vx_source}/runtime/include/vx/serve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT serve-dev)
 vx_install_description(serve SUMMARY "Embeds texts by vx modules" REQUIRES runtime)
 
+vx_install_library(vx_llm llm)
+install(DIRECTORY ${vx_source}/runtime/include/vx/llm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT llm-dev)
+install(FILES ${vx_source}/runtime/include/vx/text/sampling_options.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/text COMPONENT llm-dev)
+vx_install_description(llm SUMMARY "Generates text by language models in vx modules" REQUIRES runtime)
+
 vx_install_tools(tools vx vx-run vx-info vx-bench vx-train vx-embed vx-llm)
 vx_install_tools(server vx-serve vx-models)
 install(FILES ${vx_source}/examples/serving/config.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/vx-server/examples COMPONENT server)
@@ -133,7 +140,7 @@ set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_STRIP_FILES ON)
 # Whatever the umask.
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev serve serve-dev tools server)
+set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev serve serve-dev llm llm-dev tools server)
 if(TARGET vx_image)
   list(APPEND CPACK_COMPONENTS_ALL image)
 endif()
@@ -141,7 +148,7 @@ if(TARGET vx_compiler)
   list(APPEND CPACK_COMPONENTS_ALL compiler compiler-dev compiler-tools)
 endif()
 foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-image0 train:libvx-train0 train-dev:libvx-train-dev
-              compiler:libvx-compiler0 compiler-dev:libvx-compiler-dev serve:libvx-serve0 serve-dev:libvx-serve-dev tools:vx-tools server:vx-server compiler-tools:vx-compiler)
+              compiler:libvx-compiler0 compiler-dev:libvx-compiler-dev serve:libvx-serve0 serve-dev:libvx-serve-dev llm:libvx-llm0 llm-dev:libvx-llm-dev tools:vx-tools server:vx-server compiler-tools:vx-compiler)
   string(REPLACE ":" ";" entry ${entry})
   list(GET entry 0 component)
   list(GET entry 1 package)
@@ -149,7 +156,7 @@ foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-i
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
   # The licences, of the libraries too that are compiled in.
   install(FILES ${vx_source}/cmake/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
-  if(component MATCHES "^(runtime|image|train|serve|compiler)$")
+  if(component MATCHES "^(runtime|image|train|serve|llm|compiler)$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libs)
   elseif(component MATCHES "-dev$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libdevel)
@@ -167,6 +174,8 @@ set(CPACK_COMPONENT_TRAIN_DEPENDS runtime)
 set(CPACK_COMPONENT_TRAIN-DEV_DEPENDS train runtime-dev)
 set(CPACK_COMPONENT_SERVE_DEPENDS runtime)
 set(CPACK_COMPONENT_SERVE-DEV_DEPENDS serve runtime-dev)
+set(CPACK_COMPONENT_LLM_DEPENDS runtime)
+set(CPACK_COMPONENT_LLM-DEV_DEPENDS llm runtime-dev)
 set(CPACK_COMPONENT_SERVER_DEPENDS runtime)
 set(CPACK_COMPONENT_COMPILER-DEV_DEPENDS compiler runtime-dev)
 set(CPACK_COMPONENT_TOOLS_DEPENDS runtime)

@@ -1,6 +1,6 @@
 // Tokenizers, models of embeddings and language models for Python: vx/_texts.py and vx/_language_model.py are made of
 // them. The interpreter's lock is given up while texts are tokenised and run.
-#include "chat_prompt.h"
+#include "vx/llm/generator.hpp"
 #include "vx/serve/embedder.hpp"
 #include "vx/text/tokenizer.hpp"
 
@@ -41,11 +41,11 @@ void raiseRuntime(const vx::Error &error) {
 void translate(const std::exception_ptr &raised, void *) {
   try {
     std::rethrow_exception(raised);
+  } catch (const llm::Error &error) { // which is a vx::Error too
+    PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const vx::Error &error) {
     raiseRuntime(error);
   } catch (const serve::Error &error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
-  } catch (const llm::Error &error) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const text::Error &error) {
     PyErr_SetString(PyExc_ValueError, error.what());
@@ -203,23 +203,16 @@ void load(serve::Embedder *place, const std::string &path, const std::string &de
 /// A language model that threads take turns with.
 struct LanguageModel {
   LanguageModel(const std::string &path, const vx::InstanceOptions &options, size_t context)
-      : generator(vx::Module(path), options, context) {
-    if (!generator.info().chatTemplate.empty())
-      chat.emplace(generator);
-  }
+      : generator(path, options, context) {}
 
   std::vector<int32_t> encode(const std::vector<std::pair<std::string, std::string>> &messages) const {
-    if (!chat)
-      throw llm::Error(llm::Error::Kind::data,
-                       "the model has no chat template, expected one of a model for conversations");
     std::vector<llm::Message> made;
     for (const auto &[role, content] : messages)
       made.push_back({role, content});
-    return chat->encode(made);
+    return generator.encode(made);
   }
 
   llm::Generator generator;
-  std::optional<llm::ChatPrompt> chat;
   std::mutex turn;
 };
 
@@ -230,7 +223,7 @@ public:
                const llm::GenerateOptions &options)
       : model(std::move(model)) {
     const std::lock_guard lock(this->model->turn);
-    generation.reset(new llm::Generation(this->model->generator.start(prompt, options)));
+    generation.emplace(this->model->generator.start(prompt, options));
   }
   std::optional<std::string> next() {
     const nb::gil_scoped_release released;
@@ -255,7 +248,7 @@ public:
 
 private:
   const std::shared_ptr<LanguageModel> model;
-  std::unique_ptr<llm::Generation> generation;
+  std::optional<llm::Generation> generation;
   bool isDone = false;
 };
 

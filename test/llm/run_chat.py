@@ -122,7 +122,7 @@ def check_models(bench):
     _, said = bench.chat(module, "hello\n", code=3)
     bench.check("no template", "the model has no chat template" in said, said)
     module = bench.model("wrong", template="{% include 'a' %}")
-    _, said = bench.chat(module, "hello\n", code=2)
+    _, said = bench.chat(module, "hello\n", code=3)
     bench.check("a template that is not supported", "line 1" in said and "include" in said, said)
     module = bench.model("refusing", template="{{ raise_exception('no users here') }}")
     _, said = bench.chat(module, "hello\n", code=2)

@@ -1,6 +1,5 @@
 #include "chat.h"
 
-#include "chat_prompt.h"
 #include "command_line.h"
 
 #include <nlohmann/json.hpp>
@@ -71,9 +70,10 @@ class Conversation {
 public:
   Conversation(const char *tool, RunOptions given)
       : tool(tool), options(std::move(given)),
-        generator(makeGenerator(loadModel(tool, options), options, options.context)), prompt(generator),
+        generator(makeGenerator(loadModel(tool, options), options, options.context)),
         isTerminal(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
         isColoured(isTerminal && !std::getenv("NO_COLOR")) {
+    generator.checkChat();
     clear();
     options.generate.isCancelled = [] { return isInterrupted != 0; };
     options.generate.onText = [](std::string_view piece) {
@@ -151,14 +151,14 @@ private:
   // Answers the last message. One that does not fit is left out again.
   void answer() {
     try {
-      const llm::Answer answer = generator.generate(prompt.encode(messages), options.generate);
+      const llm::Answer answer = generator.chat(messages, options.generate);
       printText("\n");
       messages.push_back({"assistant", answer.text});
       if (answer.finish == llm::FinishReason::length && isTerminal)
         printMessage("{}: note: the answer ends where --max-tokens or the context ends\n", tool);
     } catch (const std::exception &error) {
       messages.pop_back();
-      const bool isOfMessage = dynamic_cast<const llm::Error *>(&error) || dynamic_cast<const text::Error *>(&error);
+      const bool isOfMessage = dynamic_cast<const llm::Error *>(&error) != nullptr;
       if (!isTerminal || !isOfMessage)
         throw;
       tell(error.what());
@@ -216,7 +216,6 @@ private:
   const char *const tool;
   RunOptions options;
   llm::Generator generator;
-  const llm::ChatPrompt prompt;
   const bool isTerminal, isColoured;
   std::vector<llm::Message> messages;
 };

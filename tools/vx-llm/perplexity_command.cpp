@@ -58,7 +58,7 @@ void printPerplexity(const char *tool, const RunOptions &options) {
         showProgress(fmt::format("window {} of {}: {:.4f}", soFar.windows, all, soFar.value()));
       });
     } catch (const llm::Error &error) {
-      if (error.kind() == llm::Error::Kind::argument)
+      if (error.code() == VX_INVALID_ARGUMENT)
         throw fileError("{}: {}", options.file, error.what());
       throw;
     }

@@ -42,18 +42,16 @@ llm::Generator makeGenerator(const vx::Module &module, const RunOptions &options
   instance.device = options.device;
   instance.noFallback = options.noFallback;
   instance.threads = options.threads;
-  return {module, instance, context};
+  return llm::Generator(module, instance, context);
 }
 
 void withModelErrors(const RunOptions &options, const std::function<void()> &body) {
   try {
     body();
   } catch (const llm::Error &error) {
-    if (error.kind() == llm::Error::Kind::data)
-      throw fileError("{}: {}", printableLine(options.path), error.what());
-    throw usageError("{}", error.what());
-  } catch (const text::Error &error) {
-    throw usageError("{}", error.what());
+    if (error.code() == VX_INVALID_ARGUMENT)
+      throw usageError("{}", error.what());
+    throw fileError("{}: {}", printableLine(options.path), error.what());
   }
 }
 

@@ -2,7 +2,7 @@
 #ifndef VX_LLM_RUN_H
 #define VX_LLM_RUN_H
 
-#include "generator.h"
+#include "vx/llm/generator.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -340,6 +340,20 @@ const char *vx_status_report(vx_status status) {
 const char *vx_status_details(vx_status status) {
   return status && !status->details.empty() ? status->details.c_str() : nullptr;
 }
+vx_status vx_status_create(vx_code code, const char *message, const char *report, const char *details) {
+  std::optional<Status> made;
+  const vx_status failed = guarded("vx_status_create", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(message, "message"));
+    if (code <= VX_OK || code > VX_TIMED_OUT)
+      return failure(VX_INVALID_ARGUMENT, "expected a code from {} to {}, got {}", int(VX_INVALID_ARGUMENT),
+                     int(VX_TIMED_OUT), int(code));
+    made =
+        Status(code, message).makePrintable().attachReport(report ? report : "").attachDetails(details ? details : "");
+    return okStatus();
+  });
+  return failed ? failed : std::move(*made).release();
+}
+
 void vx_status_release(vx_status status) { delete status; }
 void vx_string_release(char *string) { std::free(string); }
 

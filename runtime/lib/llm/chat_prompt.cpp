@@ -1,5 +1,7 @@
 #include "chat_prompt.h"
 
+#include "errors.h"
+
 #include "vx/base/utf8.h"
 
 #include <nlohmann/json.hpp>
@@ -13,17 +15,16 @@ namespace {
 // A character for private use on both sides of the number of a message. No tokenizer's special token has it.
 constexpr std::string_view Mark = "\xee\x80\x80";
 
-const std::string &templateOf(const ModelInfo &info) {
-  if (info.chatTemplate.empty())
-    throw Error(Error::Kind::data, "the model has no chat template, expected one of a model for conversations");
-  return info.chatTemplate;
+text::ChatTemplate parse(const std::string &source) {
+  if (source.empty())
+    throw unsupportedError("the model has no chat template, expected one of a model for conversations");
+  return withErrors([&] { return text::ChatTemplate::parse(source); });
 }
 
 } // namespace
 
-ChatPrompt::ChatPrompt(const Generator &generator)
-    : tokenizer(generator.tokenizer()), tokens(generator.info().templateTokens),
-      chat(text::ChatTemplate::parse(templateOf(generator.info()))) {}
+ChatPrompt::ChatPrompt(const ModelInfo &info, text::Tokenizer tokenizer)
+    : tokenizer(std::move(tokenizer)), tokens(info.templateTokens), chat(parse(info.chatTemplate)) {}
 
 std::string ChatPrompt::render(std::span<const Message> messages) const {
   nlohmann::ordered_json variables = {{"messages", nlohmann::ordered_json::array()}, {"add_generation_prompt", true}};
@@ -45,7 +46,7 @@ std::vector<int32_t> ChatPrompt::encode(std::span<const Message> messages) const
   for (size_t i = 0; i < marked.size(); ++i) {
     const std::string &content = marked[i].content;
     if (!isUtf8(content))
-      throw Error(Error::Kind::argument, "a message is no UTF-8");
+      throw argumentError("a message is no UTF-8");
     const bool isMarked = content.find(Mark) != std::string::npos;
     if (isMarked || tokenizer.encode(content, withSpecial).ids != tokenizer.encode(content, plain).ids)
       hidden.push_back(i);
@@ -70,8 +71,8 @@ std::vector<int32_t> ChatPrompt::encode(std::span<const Message> messages) const
     size_t place = hidden.size();
     const auto [rest, code] = std::from_chars(text.data() + number, text.data() + end, place);
     if (code != std::errc() || rest != text.data() + end || place >= hidden.size() || end == text.size())
-      throw Error(Error::Kind::argument, "a message spells a special token, and the chat template does not write this "
-                                         "message as it is: expected a message without such a token");
+      throw argumentError("a message spells a special token, and the chat template does not write this "
+                          "message as it is: expected a message without such a token");
     append(messages[hidden[place]].content, plain);
     done = end + Mark.size();
   }

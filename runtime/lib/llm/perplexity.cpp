@@ -1,6 +1,7 @@
 #include "perplexity.h"
 
 #include "errors.h"
+#include "generator_state.h"
 
 #include "vx/base/utf8.h"
 
@@ -17,7 +18,7 @@ TextTokens encodeText(const Generator &generator, std::string_view text) {
   text::EncodeOptions options;
   options.match_special_tokens = false;
   options.offsets = text::OffsetUnit::none;
-  text::Encoding encoding = generator.tokenizer().encode(text, options);
+  text::Encoding encoding = withErrors([&] { return GeneratorAccess::tokenizer(generator).encode(text, options); });
   const std::vector<int32_t> &marks = encoding.special_tokens_mask;
   const auto begin = std::ranges::find(marks, 0);
   // A token that ends a text does not belong between two windows.

@@ -2,7 +2,7 @@
 #ifndef VX_LIB_LLM_PERPLEXITY_H
 #define VX_LIB_LLM_PERPLEXITY_H
 
-#include "generator.h"
+#include "vx/llm/generator.hpp"
 
 namespace vx::llm {
 
@@ -26,15 +26,15 @@ struct TextTokens {
   size_t prefix = 0;
 };
 
-// A special token that the text spells is plain text. Throws Error::argument for text that is no UTF-8, with the
-// offset.
+// A special token that the text spells is plain text. Throws Error (VX_INVALID_ARGUMENT) for text that is no UTF-8,
+// with the offset.
 TextTokens encodeText(const Generator &generator, std::string_view text);
 
 // Computes it as llama.cpp does. The tokens are cut into windows of `window` tokens, and the rest is left out. Each
 // window begins with the tokens of the prefix, in place of its own. The tokens of its second half are scored, each
 // given all tokens of the window before it. `progress` may be empty; it is called after each window with the windows so
-// far. Throws Error::argument for a window of less than LeastWindow tokens, or of more than the context, and for a text
-// with fewer tokens than a window, with both numbers; and as Generator::score.
+// far. Throws Error (VX_INVALID_ARGUMENT) for a window of less than LeastWindow tokens, or of more than the context,
+// and for a text with fewer tokens than a window, with both numbers; and as Generator::score.
 Perplexity measurePerplexity(Generator &generator, const TextTokens &tokens, size_t window,
                              const std::function<void(const Perplexity &soFar, size_t allWindows)> &progress = {});
 

@@ -306,6 +306,14 @@ TEST_F(NullArguments, areNamed) {
   checkQuiet("vx_status_message", 1, [](size_t) { EXPECT_STREQ(vx_status_message(nullptr), "ok"); });
   checkQuiet("vx_status_report", 1, [](size_t) { EXPECT_EQ(vx_status_report(nullptr), nullptr); });
   checkQuiet("vx_status_details", 1, [](size_t) { EXPECT_EQ(vx_status_details(nullptr), nullptr); });
+  visit("vx_status_create", 4, [](size_t place, const std::string &parameter) {
+    vx_status status = vx_status_create(VX_NOT_FOUND, place == 1 ? nullptr : "a", place == 2 ? nullptr : "{}",
+                                        place == 3 ? nullptr : "{}");
+    EXPECT_EQ(vx_status_code(status), parameter == "message" ? VX_INVALID_ARGUMENT : VX_NOT_FOUND);
+    EXPECT_STREQ(vx_status_message(status),
+                 parameter == "message" ? "vx_status_create: argument 'message' is a null pointer" : "a");
+    vx_status_release(status);
+  });
   checkQuiet("vx_status_release", 1, [](size_t) { vx_status_release(nullptr); });
   checkQuiet("vx_string_release", 1, [](size_t) { vx_string_release(nullptr); });
   checkQuiet("vx_version", declared.at("vx_version").size(), [](size_t) {});

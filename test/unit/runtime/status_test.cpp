@@ -23,6 +23,29 @@ TEST(Status, successCostsNothingAndSaysOk) {
   EXPECT_TRUE(okStatus().addContext("anything").ok());
 }
 
+// Of libraries over this one.
+TEST(Status, isMadeByOthers) {
+  vx_status status = vx_status_create(VX_FAULT, "a\nb", "{\"taken\":null}", "{\"got\":3}");
+  EXPECT_EQ(vx_status_code(status), VX_FAULT);
+  EXPECT_STREQ(vx_status_message(status), "a\\u000ab");
+  EXPECT_STREQ(vx_status_report(status), "{\"taken\":null}");
+  EXPECT_STREQ(vx_status_details(status), "{\"got\":3}");
+  vx_status_release(status);
+  status = vx_status_create(VX_TIMED_OUT, "", nullptr, nullptr);
+  EXPECT_EQ(vx_status_code(status), VX_TIMED_OUT);
+  EXPECT_STREQ(vx_status_message(status), "");
+  EXPECT_EQ(vx_status_report(status), nullptr);
+  EXPECT_EQ(vx_status_details(status), nullptr);
+  vx_status_release(status);
+  for (const int code : {0, -1, 13}) {
+    status = vx_status_create(static_cast<vx_code>(code), "a", nullptr, nullptr);
+    EXPECT_EQ(vx_status_code(status), VX_INVALID_ARGUMENT);
+    EXPECT_EQ(std::string(vx_status_message(status)),
+              "vx_status_create: expected a code from 1 to 12, got " + std::to_string(code));
+    vx_status_release(status);
+  }
+}
+
 TEST(Status, contextsStandBeforeTheMessage) {
   Status status = failure(VX_NOT_FOUND, "no '{}' in {}", "x", 3).addContext("inner").addContext("outer");
   EXPECT_EQ(status.code(), VX_NOT_FOUND);

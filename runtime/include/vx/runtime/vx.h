@@ -84,6 +84,16 @@ VX_API const char *vx_status_report(vx_status status);
  * `expected` and `got`, numbers, or texts such as types. Belongs to `status`. */
 VX_API const char *vx_status_details(vx_status status);
 
+/* A failed status of a library over this one, given back as any other.
+ *
+ * \param code     One of vx_code but VX_OK.
+ * \param message  Of vx_status_message, copied.
+ * \param report   Of vx_status_report, copied; NULL: none.
+ * \param details  Of vx_status_details, copied; NULL: none.
+ * \returns the status; VX_INVALID_ARGUMENT for another code, VX_OUT_OF_MEMORY. Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_status_create(vx_code code, const char *message, const char *report,
+                                                const char *details);
+
 /* Gives a status back. 0 does nothing. */
 VX_API void vx_status_release(vx_status status);
 

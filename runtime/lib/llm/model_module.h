@@ -1,0 +1,23 @@
+// The parts of a module that make it a language model.
+#ifndef VX_LIB_LLM_MODEL_MODULE_H
+#define VX_LIB_LLM_MODEL_MODULE_H
+
+#include "vx/llm/generator.hpp"
+#include "vx/text/tokenizer.hpp"
+
+namespace vx::llm {
+
+// All throw Error (VX_INVALID_MODULE) that names the asset and the key, or the function.
+
+bool hasSettings(const Module &module);
+ModelInfo readModelInfo(const Module &module);
+text::Tokenizer readTokenizer(const Module &module);
+
+// A function of ids and the count of tokens before them that gives one row of logits.
+const vx_function_info &findStep(const Module &module, std::string_view name);
+// The function that gives a row of logits for each token.
+const vx_function_info &findPrefill(const Module &module);
+
+} // namespace vx::llm
+
+#endif
