@@ -89,7 +89,7 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
   void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation, int64_t groups = 1) {
     auto type = cast<RankedTensorType>(operand.get().getType());
     Type sum = getElementTypeOrSelf(operand.getOwner()->getResult(0).getType());
-    bool isSummed = isa<FloatType>(sum) || (tileBytes != 0 && sum.isInteger(32));
+    bool isSummed = isa<FloatType>(sum) || sum.isInteger(32);
     if (!type.hasStaticShape() || type.getNumElements() == 0 || !isSummed)
       return;
     operand.set(packTensor(operand, operand.get(), dim, permutation, groups));

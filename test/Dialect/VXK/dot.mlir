@@ -20,7 +20,7 @@ func.func @c1(%sum: vector<16xi32>, %a: vector<32xi8>) {
 // -----
 
 func.func @c2(%sum: vector<2xi32>, %a: vector<8xi8>) {
-  // expected-error @+1 {{'vxk.dot' op expects 4, 8 or 16 sums, got 2}}
+  // expected-error @+1 {{'vxk.dot' op expects 1, 4, 8 or 16 sums, got 2}}
   %0 = vxk.dot %sum, %a, %a : vector<2xi32>, vector<8xi8>
   return
 }

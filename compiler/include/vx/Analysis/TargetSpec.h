@@ -51,7 +51,7 @@ struct TargetSpec {
   int64_t workgroupMemory = 0; // bytes of workgroup memory, GPU
   MatrixUnit matrixUnit;
   int64_t asyncCopyBytes = 0; // the largest `vxk.async_copy`; 0: there is none
-  bool hasByteDots = false;   // one instruction does a `vxk.dot` of an unsigned and a signed factor, CPU
+  bool hasByteDots = false;   // one instruction does a `vxk.dot` of an unsigned and a signed factor
 };
 
 /// The code of one kernel for one variant: an object file (cpu) or a SPIR-V module (vulkan).

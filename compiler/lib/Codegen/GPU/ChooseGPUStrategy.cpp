@@ -186,6 +186,13 @@ int64_t stagedBytes(RankedTensorType type) {
   return std::max<int64_t>(4, type.getElementType().getIntOrFloatBitWidth() / 8);
 }
 
+/// Products for each staged element of both factors: bytes are staged four at a time where one instruction adds their
+/// products up.
+int64_t stagedProducts(Value lhs, Value rhs, const TargetSpec &spec) {
+  auto isByte = [](Value factor) { return getElementTypeOrSelf(factor.getType()).isInteger(8); };
+  return spec.hasByteDots && isByte(lhs) && isByte(rhs) ? 4 : 1;
+}
+
 StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op, RankedTensorType result,
                                        const TargetSpec &spec) {
   int64_t batch = op.getLhsBatch().size(), rank = result.getRank();
@@ -221,6 +228,7 @@ StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op
       return fragmentStrategy(op.getContext(), workgroup, *tile);
     }
   }
+  length = llvm::divideCeil(length, stagedProducts(op.getLhs(), op.getRhs(), spec));
   std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
     return countWorkgroups(candidate.rows, candidate.columns);
   });
@@ -282,6 +290,7 @@ StrategyAttrInterface convStrategy(const SymbolRanges &ranges, ConvOp op, Ranked
     if (auto tile = chooseFragmentTile(length, batches, bytes, isAsync ? 4 : 2, unitCycles, spec, countWorkgroups))
       return fragmentStrategy(op.getContext(), cut(tile->rows, tile->columns), *tile);
   }
+  length = llvm::divideCeil(length, stagedProducts(op.getInput(), op.getFilter(), spec));
   std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
     return countWorkgroups(candidate.rows, candidate.columns);
   });
@@ -547,6 +556,8 @@ LayoutPolicy chooseGPULayouts(const TargetSpec &spec) {
   layouts.channelsLast = layouts.packedWeights = !spec.matrixUnit.depths.empty();
   for (const auto &[type, depth] : spec.matrixUnit.depths)
     layouts.channelsLastFactors.push_back(type);
+  if (spec.hasByteDots) // four channels are one word
+    layouts.channelsLastFactors.push_back("ui8");
   return layouts;
 }
 

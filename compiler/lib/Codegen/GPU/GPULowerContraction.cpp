@@ -260,8 +260,8 @@ private:
 
   /// A factor as it is stored, before the product widens it.
   static Value unwidened(Value factor) {
-    auto extend = factor.getDefiningOp<arith::ExtFOp>();
-    return extend ? extend.getIn() : factor;
+    Operation *extend = factor.getDefiningOp();
+    return isa_and_present<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(extend) ? extend->getOperand(0) : factor;
   }
 
   void findProduct() {
@@ -273,6 +273,24 @@ private:
       element = FloatTF32Type::get(builder.getContext());
     if (int64_t depth = matrixUnit.depthOf(element))
       product = Product{element, depth};
+  }
+
+  /// Bytes whose products the target adds up four at a time: four neighbours along the sum are one element of workgroup
+  /// memory then.
+  void findByteDots() {
+    Value lhs = contraction->multiply->getOperand(0), rhs = contraction->multiply->getOperand(1);
+    auto isByte = [](Value factor) {
+      return isa_and_present<arith::ExtSIOp, arith::ExtUIOp>(factor.getDefiningOp()) &&
+             unwidened(factor).getType().isInteger(8);
+    };
+    if (!spec.hasByteDots || !contraction->init.getType().isInteger(32) || !isByte(lhs) || !isByte(rhs))
+      return;
+    constexpr int64_t kBytes = 4;
+    depth = kBytes;
+    areSigned[0] = isa<arith::ExtSIOp>(lhs.getDefiningOp());
+    areSigned[1] = isa<arith::ExtSIOp>(rhs.getDefiningOp());
+    if (isSwapped)
+      std::swap(areSigned[0], areSigned[1]);
   }
 
   LogicalResult checkStrategy() {
@@ -493,6 +511,7 @@ private:
     bool isUnitAlongSum = false; // so are those that a thread brings at once
     bool isSumWhole = false;     // these are inside of the sum or outside, and neighbours in memory too
     bool isAsync = false;        // brought by asynchronous copies
+    bool isWordWhole = false;    // the bytes of an element are neighbours in memory, inside of the sum or outside
     Value memory;
   };
 
@@ -517,6 +536,7 @@ private:
       // Where neighbouring threads hold neighbours along the sum, a gap keeps their stores off each other's banks.
       part.stride = part.width + (factors[which].isContiguousAlongSum ? part.lanes : 0);
       part.memory = workgroupMemory(element, slices * 2 * bufferSize(part));
+      part.isWordWhole = depth > 1 && factors[which].isContiguousAlongSum && isAligned(which, depth, /*alongSum=*/true);
     }
     if (slices > 1)
       // One more than needed: a type of its own, for memory that no vectors are read from.
@@ -534,7 +554,7 @@ private:
       part.lanes = factors[which].buffer ? wide : 4;
       if (std::optional<int64_t> last = getConstantIntValue(loopSizes[sumLoops.back()]))
         part.isSumWhole = part.isUnitAlongSum && *last % part.lanes == 0;
-      part.isAsync = isAligned(which, wide) && spec.asyncCopyBytes >= kAccessBytes;
+      part.isAsync = isAligned(which, wide, part.isUnitAlongSum) && spec.asyncCopyBytes >= kAccessBytes;
       // The gap makes the stride an odd number of accesses, so that rows below each other are in other banks. Single
       // elements of 32 bits across the sum are read by 4 threads below and 8 beside each other.
       part.stride = part.isAlongSum ? step + wide : part.width + (bytes == 4 ? 8 : wide);
@@ -542,8 +562,8 @@ private:
     }
   }
 
-  /// True when `wide` neighbours that a thread brings at once are neighbours in a buffer, at a multiple of their size.
-  bool isAligned(int which, int64_t wide) {
+  /// True when `wide` neighbours, along the sum or across it, are neighbours in a buffer, at a multiple of their size.
+  bool isAligned(int which, int64_t wide, bool alongSum) {
     const Factor &factor = factors[which];
     ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
     if (!factor.buffer || (factor.windows.empty() && factor.bufferMap.getNumResults() == 0))
@@ -559,7 +579,7 @@ private:
       if (!loopOf(result))
         return false;
     int64_t last = static_cast<int64_t>(factor.bufferMap.getNumResults()) - 1;
-    if (!staged[which].isUnitAlongSum)
+    if (!alongSum)
       return !dims.empty() && loopOf(last) == resultLoops[dims.back()] && !type.isDynamicDim(last) &&
              type.getDimSize(last) % wide == 0 && tileSizes[dims.back()] % wide == 0;
     // Loops of the sum that the buffer has in the same order are one run of memory.
@@ -579,7 +599,9 @@ private:
     evaluator = &elements;
     findLoopSizes();
     Value operands[2] = {contraction->multiply->getOperand(0), contraction->multiply->getOperand(1)};
-    if (product)
+    if (!product)
+      findByteDots();
+    if (product || depth > 1)
       for (Value &operand : operands)
         operand = unwidened(operand);
     if (isSwapped)
@@ -589,7 +611,7 @@ private:
     if (product)
       layOutFragments(operands[0].getType());
     else
-      layOutBlocks(operands[0].getType());
+      layOutBlocks(depth > 1 ? builder.getI32Type() : operands[0].getType());
 
     SmallVector<Value> sizes;
     for (unsigned loop : resultLoops)
@@ -603,7 +625,7 @@ private:
     }
     sumLength = length;
     std::optional<int64_t> known = getConstantIntValue(length);
-    needsZeros = !known || *known % (step * slices) != 0;
+    needsZeros = !known || *known % (step * depth * slices) != 0;
 
     return product ? emitFragments() : emitBlocks();
   }
@@ -650,11 +672,11 @@ private:
     vxk::BarrierOp::create(builder, loc);
     SmallVector<Value> carried(blockRows * blockColumns, contraction->init);
     carried.push_back(index(0));
-    scf::ForOp steps = evaluator->enterLoop(loc, index(0), sumLength, index(step * slices), carried);
+    scf::ForOp steps = evaluator->enterLoop(loc, index(0), sumLength, index(step * depth * slices), carried);
     Value buffer = steps.getRegionIterArgs().back();
     Value otherBuffer = arith::SubIOp::create(builder, loc, index(1), buffer);
     SmallVector<Value> next;
-    if (failed(loadNext(plus(steps.getInductionVar(), index(step * slices)), next)))
+    if (failed(loadNext(plus(steps.getInductionVar(), index(step * depth * slices)), next)))
       return failure();
     SmallVector<Value> sums = addProducts(steps.getRegionIterArgs().drop_back(), buffer);
     storeNext(next, otherBuffer);
@@ -733,7 +755,7 @@ private:
       Value begin = bufferBegin(which, buffer);
       for (auto [along, across] : unitsOfThread(which)) {
         SmallVector<Value> indices;
-        Value isInside = findUnit(which, plus(from, along), across, indices);
+        Value isInside = findUnit(which, plus(from, along), across, 0, indices);
         if (!isInside)
           isInside = arith::ConstantIntOp::create(builder, loc, 1, 1);
         Value at = plus(placeOf(part, along, across), begin);
@@ -744,12 +766,12 @@ private:
       vxk::AsyncCommitOp::create(builder, loc);
   }
 
-  /// Where in its buffer the unit at `number` and `across` begins, and whether its elements are read: else they are
-  /// zeros. Null where they always are.
-  Value findUnit(int which, Value number, Value across, SmallVectorImpl<Value> &indices) {
+  /// Where in its buffer lane `lane` of the unit at `number` and `across` lies, and whether its elements are read: else
+  /// they are zeros. Null where they always are.
+  Value findUnit(int which, Value number, Value across, int64_t lane, SmallVectorImpl<Value> &indices) {
     const Factor &factor = factors[which];
-    DenseMap<unsigned, Value> positions = findPositions(which, number, across, 0);
-    Value isInside = isInSum(which, number, 0);
+    DenseMap<unsigned, Value> positions = findPositions(which, number, across, lane);
+    Value isInside = isInSum(which, number, lane);
     auto type = cast<MemRefType>(factor.buffer.getType());
     if (factor.windows.empty()) {
       for (AffineExpr expr : factor.bufferMap.getResults())
@@ -873,12 +895,12 @@ private:
   /// Reads what this thread stages through registers for the slice of the sum that begins at `from`.
   LogicalResult loadNext(Value from, SmallVectorImpl<Value> &values) {
     if (slices > 1)
-      from = plus(from, times(slice, step));
+      from = plus(from, times(slice, step * depth));
     for (int which : {0, 1}) {
       if (staged[which].isAsync)
         continue;
       for (auto [along, across] : unitsOfThread(which))
-        if (failed(loadUnit(which, plus(from, along), across, values)))
+        if (failed(loadUnit(which, plus(from, times(along, depth)), across, values)))
           return failure();
     }
     return success();
@@ -886,38 +908,68 @@ private:
 
   LogicalResult loadUnit(int which, Value number, Value across, SmallVectorImpl<Value> &values) {
     Factor &factor = factors[which];
-    if (!factor.windows.empty() && staged[which].isSumWhole && isAligned(which, staged[which].lanes)) {
+    if (!factor.windows.empty() && staged[which].isSumWhole &&
+        isAligned(which, staged[which].lanes, staged[which].isUnitAlongSum)) {
       loadWindow(which, number, across, values);
       return success();
     }
     for (int64_t lane = 0; lane < staged[which].lanes; ++lane) {
-      DenseMap<unsigned, Value> positions = findPositions(which, number, across, lane);
-      SmallVector<LaneIndex> indices;
-      for (unsigned used : factor.loops)
-        indices.push_back({positions[used], 0, {}});
-      Value value = evaluator->evaluate(factor.tensor, indices);
+      Value value = depth > 1 ? loadWord(which, number, across, lane) : loadElement(which, number, across, lane);
       if (!value)
         return failure();
-      if (Value isInside = isInSum(which, number, lane)) {
-        Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
-        value = arith::SelectOp::create(builder, loc, isInside, value, zero);
-      }
       values.push_back(value);
     }
     return success();
   }
 
+  Value loadElement(int which, Value number, Value across, int64_t lane) {
+    Factor &factor = factors[which];
+    DenseMap<unsigned, Value> positions = findPositions(which, number, across, lane);
+    SmallVector<LaneIndex> indices;
+    for (unsigned used : factor.loops)
+      indices.push_back({positions[used], 0, {}});
+    Value value = evaluator->evaluate(factor.tensor, indices);
+    Value isInside = value ? isInSum(which, number, lane) : Value();
+    return isInside ? selectOrZero(isInside, value) : value;
+  }
+
+  Value selectOrZero(Value condition, Value value) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
+    return arith::SelectOp::create(builder, loc, condition, value, zero);
+  }
+
+  /// Four bytes along the sum as one number, the first of them lowest.
+  Value loadWord(int which, Value number, Value across, int64_t lane) {
+    auto type = VectorType::get(depth, builder.getI8Type());
+    Value bytes;
+    if (staged[which].isWordWhole) {
+      SmallVector<Value> indices;
+      Value isInside = findUnit(which, number, across, lane, indices);
+      bytes = vector::LoadOp::create(builder, loc, type, factors[which].buffer, indices);
+      if (isInside)
+        bytes = selectOrZero(isInside, bytes);
+    } else {
+      SmallVector<Value> elements;
+      for (int64_t place = 0; place < depth; ++place)
+        elements.push_back(loadElement(which, plus(number, index(place)), across, lane));
+      if (llvm::is_contained(elements, Value()))
+        return {};
+      bytes = vector::FromElementsOp::create(builder, loc, type, elements);
+    }
+    Value word = vector::BitCastOp::create(builder, loc, VectorType::get(1, builder.getI32Type()), bytes);
+    return vector::ExtractOp::create(builder, loc, word, ArrayRef<int64_t>{0});
+  }
+
   /// Neighbouring channels under a convolution's window.
   void loadWindow(int which, Value number, Value across, SmallVectorImpl<Value> &values) {
     SmallVector<Value> indices;
-    Value isInside = findUnit(which, number, across, indices);
+    Value isInside = findUnit(which, number, across, 0, indices);
     Value buffer = factors[which].buffer;
     Type element = cast<MemRefType>(buffer.getType()).getElementType();
     auto type = VectorType::get(staged[which].lanes, element);
     Value unit = vector::LoadOp::create(builder, loc, type, buffer, indices);
     if (isInside)
-      unit = arith::SelectOp::create(builder, loc, isInside, unit,
-                                     arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)));
+      unit = selectOrZero(isInside, unit);
     for (int64_t lane = 0; lane < staged[which].lanes; ++lane)
       values.push_back(vector::ExtractOp::create(builder, loc, unit, ArrayRef<int64_t>{lane}));
   }
@@ -941,7 +993,9 @@ private:
     const Staged &part = staged[which];
     ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
     DenseMap<unsigned, Value> positions;
-    int64_t atOnce = part.isSumWhole || (part.isAsync && part.isUnitAlongSum) ? part.lanes : 1;
+    int64_t atOnce = part.isWordWhole                                           ? depth
+                     : part.isSumWhole || (part.isAsync && part.isUnitAlongSum) ? part.lanes
+                                                                                : 1;
     Value last = builder.createOrFold<arith::SubIOp>(loc, sumLength, index(atOnce));
     number = builder.createOrFold<arith::MinUIOp>(loc, laneInSum(part, number, lane), last);
     for (auto [sumLoop, position] : llvm::zip(sumLoops, takeApart(number, sumSizes)))
@@ -1056,12 +1110,43 @@ private:
 
   /// sum + a * b by the ops of the contraction's body.
   Value addProduct(Value a, Value b, Value accumulator) {
+    if (depth > 1)
+      return addBytes(a, b, accumulator);
     IRMapping mapping;
     mapping.map(contraction->multiply->getOperand(isSwapped ? 1 : 0), a);
     mapping.map(contraction->multiply->getOperand(isSwapped ? 0 : 1), b);
     mapping.map(Value(contraction->op.getRegionOutputArgs()[0]), accumulator);
-    builder.clone(*contraction->multiply, mapping);
+    Operation *product = builder.clone(*contraction->multiply, mapping);
+    if (isa<arith::MulIOp>(product) && llvm::all_of(contraction->multiply->getOperands(), isOfFewBits))
+      product->setDiscardableAttr(vxk::kFewBitsAttr, builder.getUnitAttr());
     return builder.clone(*contraction->add, mapping)->getResult(0);
+  }
+
+  /// sum + a * b of the four bytes of words.
+  Value addBytes(Value a, Value b, Value accumulator) {
+    auto one = VectorType::get(1, builder.getI32Type()), bytes = VectorType::get(depth, builder.getI8Type());
+    auto toVector = [&](Value word) { return vector::FromElementsOp::create(builder, loc, one, word).getResult(); };
+    auto toBytes = [&](Value word) {
+      return vector::BitCastOp::create(builder, loc, bytes, toVector(word)).getResult();
+    };
+    Value sum =
+        vxk::DotOp::create(builder, loc, toVector(accumulator), toBytes(a), toBytes(b), areSigned[0], areSigned[1]);
+    return vector::ExtractOp::create(builder, loc, sum, ArrayRef<int64_t>{0});
+  }
+
+  /// True of a factor that was widened from at most 16 bits.
+  static bool isOfFewBits(Value factor) {
+    if (auto argument = dyn_cast<BlockArgument>(factor)) {
+      auto op = dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
+      auto producer = op && argument.getArgNumber() < op.getNumDpsInputs()
+                          ? op.getDpsInputOperand(argument.getArgNumber())->get().getDefiningOp<linalg::GenericOp>()
+                          : linalg::GenericOp();
+      return producer && producer->getNumResults() == 1 &&
+             isOfFewBits(producer.getBody()->getTerminator()->getOperand(0));
+    }
+    Operation *op = factor.getDefiningOp();
+    return isa_and_present<arith::ExtSIOp, arith::ExtUIOp>(op) &&
+           op->getOperand(0).getType().getIntOrFloatBitWidth() <= 16;
   }
 
   /// Adds up the slices' sums in order, and computes and stores the kernel's results from them.
@@ -1186,6 +1271,8 @@ private:
   SmallVector<int64_t> tileSizes;
   /// The block is a thread's, or with fragments a subgroup's.
   int64_t rows = 1, columns = 1, blockRows = 1, blockColumns = 1, step = 1, slices = 1, threads = 1;
+  int64_t depth = 1;      // places of the sum in an element of workgroup memory; a step has as many elements as it says
+  bool areSigned[2] = {}; // of bytes, by factor
   std::optional<Product> product;
   int64_t stages = 2, subgroupColumns = 1;
   ElementEvaluator *evaluator = nullptr;

@@ -63,6 +63,7 @@ FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::
     spec.requires_.push_back(ptx);
     spec.asyncCopyBytes = 16;
     spec.matrixUnit = getMatrixUnit();
+    spec.hasByteDots = true;
   };
   return chooseLLVMGPUVariants<Variant>("cuda", known, defaults, request, describe, error);
 }

@@ -3,6 +3,7 @@
 
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,6 +22,27 @@ namespace vx {
 
 namespace {
 
+/// Four products of bytes are one instruction, dp4a.
+struct DotOfBytes : ConvertOpToLLVMPattern<vxk::DotOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(vxk::DotOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    if (op.getType().getNumElements() != 1)
+      return rewriter.notifyMatchFailure(op, "a thread adds up one sum at a time");
+    auto kindOf = [](bool isSigned) {
+      return isSigned ? NVVM::DotAccumulateType::SIGNED : NVVM::DotAccumulateType::UNSIGNED;
+    };
+    Value zero = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32Type(), 0);
+    Value sum = LLVM::ExtractElementOp::create(rewriter, loc, adaptor.getSum(), zero);
+    Value dot =
+        NVVM::DotAccumulate4WayOp::create(rewriter, loc, sum.getType(), adaptor.getLhs(), kindOf(op.getLhsSigned()),
+                                          adaptor.getRhs(), kindOf(op.getRhsSigned()), sum);
+    rewriter.replaceOpWithNewOp<LLVM::InsertElementOp>(op, adaptor.getSum(), dot, zero);
+    return success();
+  }
+};
+
 class ConvertToNVVMPass : public impl::ConvertToNVVMPassBase<ConvertToNVVMPass> {
 public:
   void runOnOperation() override {
@@ -33,6 +55,7 @@ public:
     populateLLVMGPUConversion(converter, patterns, /*privateSpace=*/0);
     populateGpuToNVVMConversionPatterns(converter, patterns);
     cuda::populateFragmentConversion(converter, patterns);
+    patterns.add<DotOfBytes>(converter);
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();
     target.addIllegalDialect<gpu::GPUDialect>();

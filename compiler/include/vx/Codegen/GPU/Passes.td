@@ -118,6 +118,10 @@ def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::Fu
     by `vxk.async_copy` if the target has it, else through registers. A target without fragments for the factors computes the same tile in
     blocks. `createGPULowerContractionPass` gets the fragments and copies of the target; the pass by its name assumes none.
 
+    Bytes are staged four neighbours along the sum at a time where the target has an instruction for `vxk.dot`: an element of workgroup memory
+    is four places of the sum then, and `step` counts elements. Elsewhere a product of factors that were widened from at most 16 bits is
+    marked `vxk.few_bits`, which ROCm multiplies and adds at its full rate.
+
     A kernel with an anchor of another form (another reduction than a sum of products, groups, a result that is read across elements) is
     left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes. Numerics: the order of each sum depends on the strategy only,
     so it is the same on each run.

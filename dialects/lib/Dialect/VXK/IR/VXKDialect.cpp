@@ -197,8 +197,8 @@ LogicalResult DotOp::verify() {
   int64_t sums = getSum().getType().getNumElements(), bytes = getLhs().getType().getNumElements();
   if (bytes != 4 * sums) // C1
     return emitOpError() << "expects four elements of a factor for each of " << sums << " sums, got " << bytes;
-  if (sums != 4 && sums != 8 && sums != 16) // C2
-    return emitOpError() << "expects 4, 8 or 16 sums, got " << sums;
+  if (sums != 1 && sums != 4 && sums != 8 && sums != 16) // C2
+    return emitOpError() << "expects 1, 4, 8 or 16 sums, got " << sums;
   return success();
 }
 

@@ -45,6 +45,8 @@ inline constexpr llvm::StringLiteral kAnchorAttr = "vxk.anchor";
 inline constexpr llvm::StringLiteral kWindowAttr = "vxk.window";
 /// Unit attribute of a linalg op whose factors may be rounded to tf32.
 inline constexpr llvm::StringLiteral kTF32Attr = "vxk.tf32";
+/// Of an `arith.muli` of 32 bits: both factors are values of at most 16 bits, which some targets multiply faster.
+inline constexpr llvm::StringLiteral kFewBitsAttr = "vxk.few_bits";
 /// UnpackingAttr of a linalg op that undoes a packing.
 inline constexpr llvm::StringLiteral kUnpackingAttr = "vxk.unpacking";
 /// AttentionPartAttr of a linalg op that is a part of attention.

@@ -297,7 +297,7 @@ def VXK_DotOp : VXK_Op<"dot", [Pure, AllTypesMatch<["sum", "result"]>, AllTypesM
     `lhs_signed` or `rhs_signed`, else unsigned.
 
     - C1: a factor has four elements for each element of `sum`.
-    - C2: `sum` has 4, 8 or 16 elements.
+    - C2: `sum` has 1, 4, 8 or 16 elements.
   }];
   let arguments = (ins VectorOfRankAndType<[1], [I32]>:$sum, VectorOfRankAndType<[1], [I8]>:$lhs, VectorOfRankAndType<[1], [I8]>:$rhs,
                        UnitAttr:$lhs_signed, UnitAttr:$rhs_signed);
