@@ -195,7 +195,8 @@ train::Dataset openData(const std::string &path, const DataOptions &options, con
                  [](char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; });
   if (!fs::is_directory(path, error)) {
     if (ending != ".csv" && ending != ".tsv")
-      throw fileError("data: expected a folder of .npy files or of images by class, or a .csv file, got '{}'", path);
+      throw fileError("data: expected a folder of .npy files or of images by class, or a .csv file, got '{}'{}", path,
+                      fs::exists(path, error) ? "" : ", which does not exist");
     kind = Kind::Csv;
   } else {
     bool hasArrays = false, hasFolders = false;

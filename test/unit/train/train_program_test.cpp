@@ -172,7 +172,8 @@ TEST_F(VxTrain, badInput) {
   expectError("not.vxm --summary --device=cpu", 3,
               "the module does not train: it has no training step; use one that was compiled with --train");
   expectError("m.vxm --device=cpu --save s --data nowhere", 3,
-              "data: expected a folder of .npy files or of images by class, or a .csv file, got 'nowhere'");
+              "data: expected a folder of .npy files or of images by class, or a .csv file, got 'nowhere', "
+              "which does not exist");
   fs::create_directory("empty");
   expectError("m.vxm --device=cpu --save s --data empty", 3,
               "data: 'empty' lacks 'x.npy', 'label.npy'; the model is trained by 'x', 'label'");
