@@ -15,7 +15,7 @@
 // NEAR:     error: --param-group 'v': expected names of trained parameters, got none of them, did you mean 'w'
 // NONE:     error: --param-group '*.kernel': expected names of trained parameters, got none of them; there are 'w', 'enc::b'
 // NONE:     error: --param-group 'unused': expected names of trained parameters, got none of them; there are 'w', 'enc::b'
-// BOTH:     error: --param-group 'w': 'w' is also in the group '*': expected one group for each weight
+// BOTH:     error: --param-group 'w': expected one group for each weight, got 'w', which is also in the group '*'
 // FORM:     error: --param-group: expected GLOB:lr=0.1x,weight_decay=0, got 'w'
 // PATTERN:  error: --param-group: expected names of parameters, got '[': {{.+}}
 // KEY:      error: --param-group 'w': a group has the keys lr, weight_decay, got 'beta1=0.5'

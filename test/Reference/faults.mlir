@@ -266,7 +266,7 @@ func.func @sparse() -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
-// MISSING: vx-interpret: error: expects the resource 'weights', it is not there in '{{.*}}faults.mlir:[[@LINE+2]]:8'
+// MISSING: vx-interpret: error: expects the resource 'weights', got none in '{{.*}}faults.mlir:[[@LINE+2]]:8'
 func.func @missing() -> tensor<3xf32> {
   %0 = vx.constant dense_resource<weights> : tensor<3xf32>
   return %0 : tensor<3xf32>

@@ -179,7 +179,7 @@ func.func @c6_sparse() {
 
 // -----
 
-// expected-error @+1 {{'vx.variable' op expects the resource 'missing', it is not there}}
+// expected-error @+1 {{'vx.variable' op expects the resource 'missing', got none}}
 vx.variable @c6_missing : tensor<3xf32> = dense_resource<missing> : tensor<3xf32>
 func.func @c6() {
   return

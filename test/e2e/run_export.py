@@ -423,7 +423,7 @@ def check_messages(tests, made):
     done = tests.run("vx-train", "all.vxm", "--device=cpu", "--export=all.vxm", code=2)
     tests.check("onto its module", "all.vxm" in done.stderr, done.stderr)
     done = tests.run("vx-compile", "all.onnx", "--target=cpu", "--export=inside", "-o", "x.vxm", code=2)
-    tests.check("nothing is trained", done.stderr == "vx-compile: error: --export: expected --train, --loss and --optimizer with it: what is trained is exported\n",
+    tests.check("nothing is trained", done.stderr == "vx-compile: error: --export: expected --train, --loss and --optimizer with it, got none: it writes the trained model\n",
                 done.stderr)
 
 

@@ -650,7 +650,7 @@ class Fits(package_test.Package):
         model.fit(x, y, batch_size=4, rate=0.5, verbose=0) # twice the rate of the optimizer is twice that of the group
         self.assertEqual(float(model.get_weights()["w"][0, 0]), 1.375 * (1 - 0.25 * 2.5))
         for groups, text in (([vx.ParamGroup("v", lr=0.1)], "--param-group 'v': expected names of trained parameters, got none of them, did you mean 'w'"),
-                             ([vx.ParamGroup("w", lr=0.1), vx.ParamGroup("*", lr=0.1)], r"--param-group '\*': 'w' is also in the group 'w': expected one group for each weight")):
+                             ([vx.ParamGroup("w", lr=0.1), vx.ParamGroup("*", lr=0.1)], r"--param-group '\*': expected one group for each weight, got 'w', which is also in the group 'w'")):
             with self.assertRaisesRegex(vx.CompileError, text):
                 vx.Model(self.line(), loss="mse", optimizer=vx.SGD(0.25, groups=groups), device="cpu", targets="cpu", cache=False)
         for error, text, call in ((ValueError, "ParamGroup 'w': expected lr or weight_decay, got neither", lambda: vx.ParamGroup("w")), (ValueError, "without ';', got 'a;b'", lambda: vx.ParamGroup("a;b", lr=1)),

@@ -236,7 +236,8 @@ vxc_result CompilerCall::parseExport() {
   if (form != "inside" && form != "external" && form != "none")
     return fail(VXC_USAGE, "--export: expected inside, external or none, got '" + form.str() + "'");
   if (!compilation.training)
-    return fail(VXC_USAGE, "--export: expected --train, --loss and --optimizer with it: what is trained is exported");
+    return fail(VXC_USAGE,
+                "--export: expected --train, --loss and --optimizer with it, got none: it writes the trained model");
   hasExport = form != "none";
   exporting.largestModel = form == "inside" ? INT32_MAX : 0;
   return VXC_DONE;
@@ -352,7 +353,7 @@ OwningOpRef<ModuleOp> CompilerCall::loadBytes(MLIRContext &context, StringRef mo
 OwningOpRef<ModuleOp> CompilerCall::checkText(OwningOpRef<ModuleOp> module, StringRef name, vxc_result &result) const {
   if (!module || !module->getOps<func::FuncOp>().empty())
     return module;
-  fail(result, name.str() + ": the model has no function, expected at least 1 'func.func'");
+  fail(result, name.str() + ": expected a model with a function, at least 1 'func.func', got none");
   return {};
 }
 

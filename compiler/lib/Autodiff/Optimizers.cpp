@@ -163,8 +163,8 @@ private:
         if (!pattern.match(nameOf(variable)))
           continue;
         if (owner) {
-          module.emitError() << "--param-group '" << group.pattern << "': '" << nameOf(variable)
-                             << "' is also in the group '" << owner->pattern << "': expected one group for each weight";
+          module.emitError() << "--param-group '" << group.pattern << "': expected one group for each weight, got '"
+                             << nameOf(variable) << "', which is also in the group '" << owner->pattern << "'";
           isRight = false;
         }
         owner = &group;

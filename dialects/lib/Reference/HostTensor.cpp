@@ -132,7 +132,7 @@ llvm::Error checkConstant(ElementsAttr attribute) {
     return llvm::Error::success();
   AsmResourceBlob *blob = resource.getRawHandle().getBlob();
   if (!blob)
-    return fail("expects the resource '" + resource.getRawHandle().getKey() + "', it is not there");
+    return fail("expects the resource '" + resource.getRawHandle().getKey() + "', got none");
   // With 128 bits no shape that a text can state is too large to count.
   __int128 bits = getStorageBits(*elementType);
   for (int64_t size : type.getShape())

@@ -539,7 +539,7 @@ bool GraphRecorder::beginBody(bool isLoop, ArrayRef<Value> carried, const Record
   if (!s.function)
     return s.fail(&place, "expected a call in Graph::function, got one outside of a function");
   if (s.frames.size() > maxNesting)
-    return s.fail(&place, "expects at most " + Twine(maxNesting) + " bodies inside of one another");
+    return s.fail(&place, "expects at most " + Twine(maxNesting) + " bodies inside of one another, got one more");
   SmallVector<Type> types;
   for (Value value : carried) {
     std::optional<std::string> name = s.nameOf(value, place);

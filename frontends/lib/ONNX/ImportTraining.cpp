@@ -173,7 +173,7 @@ static void importGradient(NodeImporter &n) {
                    ", got " + describe(entry.type));
     if (index < xs.size()) {
       if (!isa<RankedTensorType>(entry.type) || !isDifferentiable(entry.type))
-        throwInvalid("expects tensors of floats in 'xs', but '" + name + "' is " + describe(entry.type));
+        throwInvalid("expects tensors of floats in 'xs', got " + describe(entry.type) + " for '" + name + "'");
       watched.push_back(createWatch(n.builder, n.location, n.getInput(index)));
       Entry mark{entry.type, entry.location};
       mark.value = watched.back();
@@ -200,7 +200,7 @@ static void importGradient(NodeImporter &n) {
     throw PoisonedInput();
   Value value = n.model.materialize(n.model.lookup(y));
   if (!isa<RankedTensorType>(value.getType()) || !isDifferentiable(value.getType()))
-    throwInvalid("expects a tensor of floats as 'y', but '" + y + "' is " + describe(value.getType()));
+    throwInvalid("expects a tensor of floats as 'y', got " + describe(value.getType()) + " for '" + y + "'");
   n.model.scope = inner.scope.parent;
 
   SmallVector<unsigned> wanted;

@@ -14,7 +14,7 @@ func.func @main(%x: tensor<3x2xf32>, %y: tensor<i64>) -> tensor<3x2xf32> {
 // -----
 
 func.func @none(%x: tensor<2xf32>) {
-  // expected-error @+1 {{expects 'other' to be a function of the module, with a body}}
+  // expected-error @+1 {{expects 'other' to be a function of the module, with a body, got none}}
   %0 = vx.call @other(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return
 }

@@ -51,7 +51,7 @@ vx.kernel @c1_workgroups "" symbols [] workgroups <s0> #vx.loops<tile = []> {
 // -----
 
 func.func @c1_no_kernel(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.dispatch' op expects a kernel 'nothing', there is none}}
+  // expected-error @+1 {{'vx.dispatch' op expects a kernel 'nothing', got none}}
   %0 = vx.dispatch @nothing (%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
   return
 }

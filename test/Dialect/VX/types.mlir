@@ -21,17 +21,17 @@ func.func private @count(tensor<?x8xf32, #vx.enc<[batch]>>)
 
 // -----
 
-// expected-error @+1 {{expects dimension 1 and its expression to agree: the shape says 8, the encoding '9'}}
+// expected-error @+1 {{expects dimension 1 and its expression to agree, got 8 in the shape and '9' in the encoding}}
 func.func private @static(tensor<?x8xf32, #vx.enc<[batch, 9]>>)
 
 // -----
 
-// expected-error @+1 {{expects dimension 0 and its expression to agree: the shape says ?, the encoding '4'}}
+// expected-error @+1 {{expects dimension 0 and its expression to agree, got ? in the shape and '4' in the encoding}}
 func.func private @constant_for_dynamic(tensor<?xf32, #vx.enc<[4]>>)
 
 // -----
 
-// expected-error @+1 {{expects dimension 0 and its expression to agree: the shape says 4, the encoding 'n'}}
+// expected-error @+1 {{expects dimension 0 and its expression to agree, got 4 in the shape and 'n' in the encoding}}
 func.func private @symbol_for_static(tensor<4xf32, #vx.enc<[n]>>)
 
 // -----

@@ -100,7 +100,7 @@ vx.variable @kind init = <cauchy(0.0, 1.0)> : tensor<3xf32>
 // -----
 
 func.func @c1_load_of_none() {
-  // expected-error @+1 {{'vx.variable_load' op expects a variable 'sum', there is none}}
+  // expected-error @+1 {{'vx.variable_load' op expects a variable 'sum', got none}}
   %0 = vx.variable_load @sum : tensor<3xf32>
   return
 }
@@ -125,7 +125,7 @@ func.func @c1_store_of_another_type(%a: tensor<3xi32>) {
 
 // -----
 
-// expected-error @+1 {{'vx.variable' op expects a variable 'pool' to lie in, there is none}}
+// expected-error @+1 {{'vx.variable' op expects a variable 'pool' to lie in, got none}}
 vx.variable @c5_none in @pool at 0 : tensor<3xf32>
 
 // -----

@@ -120,7 +120,7 @@ TEST_F(GraphBuilderTest, RefusesWhatNoGraphCanHold) {
                                   "expects a shape that broadcasts to 1 dimensions, got 'f16[2,n]'",
                                   "expects a number that 'i8' can hold, got 300.000000",
                                   "expects numbers or bools, got 'string'",
-                                  "expects shapes that broadcast together, but the sizes 2 and 3 differ",
+                                  "expects shapes that broadcast together, got the sizes 2 and 3",
                                   "needs sizes '2' and '3' equal, got 2 and 3",
                                   testing::HasSubstr("'vx.reshape' op expects as many elements as 'input' has")));
   EXPECT_THAT(getOps(), IsEmpty());

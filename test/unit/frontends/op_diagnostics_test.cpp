@@ -58,7 +58,7 @@ TEST(ImportArithmetic, Reasons) {
   expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}, {attribute("direction", "up")}), {i64({4}), i64({4})}, {}, 28),
                 "expects 'direction' to be LEFT or RIGHT, got 'up'");
   expectInvalid(one(node("Add", {"a", "b"}, {"y"}), {f32({4}), f32({3})}),
-                "expects shapes that broadcast together, but the sizes 4 and 3 differ");
+                "expects shapes that broadcast together, got the sizes 4 and 3");
 }
 
 ModelProto attention(const std::vector<TypeProto> &types, const std::vector<AttributeProto> &attributes = {},

@@ -45,7 +45,7 @@ TEST(ImportTraining, ReasonsOfGradient) {
   expect(gradient({"a", "a"}, {"d"}, {xs({"a"}), zs({"a"}), y("s")}),
          "expects each name once in 'xs' and 'zs', but 'a' stands there twice");
   expect(gradient({"n"}, {"d"}, {xs({"a"}), y("s")}), "expects input 0 to hold what 'a' does: 'f32[3]', got 'i64[3]'");
-  expect(gradient({"n"}, {"d"}, {xs({"n"}), y("m")}), "expects tensors of floats in 'xs', but 'n' is 'i64[3]'");
+  expect(gradient({"n"}, {"d"}, {xs({"n"}), y("m")}), "expects tensors of floats in 'xs', got 'i64[3]' for 'n'");
   expect(gradient({"a", "n"}, {"d"}, {xs({"a", "b"}), y("m")}),
          "expects input 1 to hold what 'b' does: 'f32[3]', got 'i64[3]'");
   expect(gradient({"a", "b"}, {"d"}, {xs({"a", "b"}), y("m")}),
@@ -59,14 +59,14 @@ TEST(ImportTraining, ReasonsOfGradient) {
 
 TEST(ImportTraining, GradientsOfWhatIsNoFloat) {
   expectInvalid(training({node("Greater", {"a", "b"}, {"g"}), gradient({"a"}, {"d"}, {xs({"a"}), y("g")})}),
-                "expects a tensor of floats as 'y', but 'g' is 'bool[3]'");
+                "expects a tensor of floats as 'y', got 'bool[3]' for 'g'");
 }
 
 // The value that another one stands for has another size: the node that cannot take it is named.
 TEST(ImportTraining, OtherSizes) {
   expectInvalid(training({node("Concat", {"a", "a"}, {"c"}, {attribute("axis", int64_t(0))}),
                           gradient({"c"}, {"d"}, {xs({"a"}), y("s")})}),
-                "expects shapes that broadcast together, but the sizes 6 and 3 differ");
+                "expects shapes that broadcast together, got the sizes 6 and 3");
 }
 
 // A branch has a name that the graph around it has too.

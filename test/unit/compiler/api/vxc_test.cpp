@@ -207,7 +207,7 @@ TEST(VxcBytes, anExportIsOfWhatIsTrained) {
   const Bytes untrained(Program, "m.mlir", [](vxc_options &options) { options.onnx_export = "inside"; });
   EXPECT_EQ(untrained.result, VXC_USAGE);
   EXPECT_EQ(untrained.messages,
-            "--export: expected --train, --loss and --optimizer with it: what is trained is exported\n");
+            "--export: expected --train, --loss and --optimizer with it, got none: it writes the trained model\n");
 }
 
 TEST(VxcBytes, badArguments) {

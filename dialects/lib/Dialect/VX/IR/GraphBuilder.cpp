@@ -77,8 +77,7 @@ SmallVector<DimAttr> GraphBuilder::broadcastShapes(ArrayRef<DimAttr> lhs, ArrayR
       continue;
     }
     if (!mayBeEqual(l, r))
-      refuse(Refusal::Invalid,
-             "expects shapes that broadcast together, but the sizes " + l.str() + " and " + r.str() + " differ");
+      refuse(Refusal::Invalid, "expects shapes that broadcast together, got the sizes " + l.str() + " and " + r.str());
     result.push_back(DimAttr::broadcast(l, r));
     (void)checkSizes(result.back());
   }

@@ -14,9 +14,9 @@ LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
   for (auto [index, size, dim] : llvm::enumerate(shape, getDims())) {
     std::optional<int64_t> constant = dim.asConstant();
     if (ShapedType::isDynamic(size) ? constant.has_value() : constant != size)
-      return emitError() << "expects dimension " << index << " and its expression to agree: the shape says "
+      return emitError() << "expects dimension " << index << " and its expression to agree, got "
                          << (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size))
-                         << ", the encoding '" << dim.str() << "'";
+                         << " in the shape and '" << dim.str() << "' in the encoding";
   }
   return success();
 }

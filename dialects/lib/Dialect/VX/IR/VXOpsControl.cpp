@@ -170,7 +170,7 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     return success();
   auto pool = symbolTable.lookupNearestSymbolFrom<VariableOp>(*this, getPoolAttr());
   if (!pool) // C5
-    return emitOpError() << "expects a variable '" << *getPool() << "' to lie in, there is none";
+    return emitOpError() << "expects a variable '" << *getPool() << "' to lie in, got none";
   if (pool.getPool()) // C5
     return emitOpError() << "expects a pool that lies in no other, got '" << *getPool() << "', which lies in '"
                          << *pool.getPool() << "'";
@@ -204,7 +204,7 @@ static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr name, Ty
                                        SymbolTableCollection &symbolTable) {
   auto variable = symbolTable.lookupNearestSymbolFrom<VariableOp>(op, name);
   if (!variable) // C1
-    return op->emitOpError() << "expects a variable '" << name.getValue() << "', there is none";
+    return op->emitOpError() << "expects a variable '" << name.getValue() << "', got none";
   if (!areCompatibleTypes(variable.getType(), type)) // C1
     return op->emitOpError() << "expects the type of variable '" << name.getValue() << "': " << variable.getType()
                              << ", got " << type;
@@ -250,7 +250,7 @@ static bool fitsSignature(Type type, Type want) {
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto function = symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getCalleeAttr());
   if (!function || function.isExternal()) // C1
-    return emitOpError() << "expects '" << getCallee() << "' to be a function of the module, with a body";
+    return emitOpError() << "expects '" << getCallee() << "' to be a function of the module, with a body, got none";
   auto check = [&](TypeRange given, ArrayRef<Type> wanted, StringRef what) -> LogicalResult {
     if (given.size() != wanted.size()) // C2
       return emitOpError() << "expects as many " << what << "s as '" << getCallee() << "' has: " << wanted.size()
@@ -394,7 +394,7 @@ LogicalResult KernelOp::verify() {
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto kernel = symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
   if (!kernel) // C1
-    return emitOpError() << "expects a kernel '" << getKernel() << "', there is none";
+    return emitOpError() << "expects a kernel '" << getKernel() << "', got none";
   Block &body = kernel.getBody().front();
   if (body.empty())
     return success(); // the kernel's own verifier says so
