@@ -232,6 +232,31 @@ TEST(Generator, ScoresAsItsLogits) {
               [&] { model.score(std::vector<int32_t>(65), 1); });
 }
 
+// Longer than the parts in which a prompt is computed.
+TEST(Generator, ComputesLongPromptsInParts) {
+  Generator model = load(longModel());
+  std::vector<int32_t> tokens;
+  for (int i = 0; i < 1100; ++i)
+    tokens.push_back((i * i + i / 7) % 80);
+  for (const size_t count : {512, 513, 1030}) {
+    model.clear();
+    const std::vector<float> logits = model.append(std::span(tokens).first(count));
+    EXPECT_NEAR(logProbability(logits, tokens[count]), model.score(std::span(tokens).first(count + 1), count)[0], 1e-4);
+  }
+  // It is cancelled between two parts; the first one is not computed again.
+  model.clear();
+  int asked = 0;
+  GenerateOptions options = greedy(1);
+  options.isCancelled = [&] { return ++asked > 1; };
+  const llm::Answer cancelled = model.generate(tokens, options);
+  EXPECT_EQ(cancelled.finish, llm::FinishReason::cancelled);
+  EXPECT_TRUE(cancelled.tokens.empty());
+  const llm::Answer answer = model.generate(tokens, greedy(1));
+  EXPECT_EQ(answer.cachedTokens, 512u);
+  model.clear();
+  EXPECT_EQ(model.generate(tokens, greedy(1)).tokens, answer.tokens);
+}
+
 TEST(Generator, HasSoMuchRoom) {
   Generator model = load(chatModel(), 20);
   model.append(std::vector<int32_t>(18, 1));

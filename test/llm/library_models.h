@@ -29,6 +29,7 @@ inline std::vector<int32_t> numbers(const char *name) {
 inline std::string chatModel() { return variable("VX_TEST_CHAT_MODEL"); }
 inline std::string plainModel() { return variable("VX_TEST_PLAIN_MODEL"); }
 inline std::string strangeModel() { return variable("VX_TEST_STRANGE_MODEL"); }
+inline std::string longModel() { return variable("VX_TEST_LONG_MODEL"); } // the first one with a context of 1200
 inline std::string otherModule() { return variable("VX_TEST_OTHER_MODULE"); }
 
 // By NumPy: the most likely 12 tokens after "hello", and their text; the answers of 6 tokens to "hello" and then

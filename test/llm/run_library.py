@@ -50,7 +50,7 @@ def check_library(bench, modules):
     ids = encode(PROMPT)
     tokens, _ = greedy(bench.settings, bench.tensors, ids, 12, END)
     first, second = bench.answers(["hello", "world"])
-    environment = {**bench.environment(), "VX_TEST_CHAT_MODEL": modules["chat"], "VX_TEST_PLAIN_MODEL": modules["plain"], "VX_TEST_STRANGE_MODEL": modules["strange"], "VX_TEST_OTHER_MODULE": modules["other"],
+    environment = {**bench.environment(), "VX_TEST_CHAT_MODEL": modules["chat"], "VX_TEST_PLAIN_MODEL": modules["plain"], "VX_TEST_STRANGE_MODEL": modules["strange"], "VX_TEST_OTHER_MODULE": modules["other"], "VX_TEST_LONG_MODEL": modules["long"],
                    "VX_TEST_PROMPT_TOKENS": " ".join(map(str, ids)), "VX_TEST_ANSWER_TOKENS": " ".join(map(str, tokens)), "VX_TEST_ANSWER": "".join(TEXTS[token] for token in tokens),
                    "VX_TEST_CHAT_ANSWER_1": first, "VX_TEST_CHAT_ANSWER_2": second}
     ran = subprocess.run([os.path.join(bench.bin, "llm_library_test")], capture_output=True, text=True, env=environment)
@@ -65,6 +65,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Chat(options.bin, folder, ["cpu"])
         modules = {"plain": bench.model("plain"), "strange": bench.model("strange", template="{% include 'a' %}"), "chat": bench.model("chat", template=TEMPLATE)}
+        write_llama(bench.path("long.gguf"), {**bench.settings, "max_position_embeddings": 1200}, bench.tensors, tokens=WORDS, ends=(END,))
+        modules["long"], _ = bench.compile_model(bench.path("long.gguf"), "long", "cpu")
         other = bench.path("other.mlir")
         pathlib.Path(other).write_text('func.func @main(%a: tensor<2xf32> {vx.name = "a"}) -> (tensor<2xf32> {vx.name = "b"}) {\n  %b = vx.neg %a : tensor<2xf32>\n  return %b : tensor<2xf32>\n}\n')
         modules["other"] = bench.path("other.vxm")

@@ -78,6 +78,7 @@ TEST_F(VxLlm, TellsOfTheModel) {
   char *report = nullptr;
   expectDone(vx_llm_generator_report(model, VX_REPORT_JSON, &report));
   EXPECT_NE(std::string(report).find("\"device\":\"cpu:0\""), std::string::npos) << report;
+  EXPECT_NE(std::string(report).find("\"threads\":1"), std::string::npos) << report;
   vx_string_release(report);
   vx_llm_generator *plain = load(plainModel());
   EXPECT_EQ(vx_llm_generator_info(plain)->chat_template, nullptr);
@@ -291,6 +292,26 @@ TEST_F(VxLlm, RefusesModulesAndOptions) {
   EXPECT_EQ(vx_status_code(status), VX_NO_DEVICE);
   EXPECT_NE(vx_status_report(status), nullptr);
   vx_status_release(status);
+  options = onCpu();
+  options.variant = "none";
+  options.no_fallback = 1;
+  status = vx_llm_generator_create(module, &options, 0, &made);
+  EXPECT_EQ(vx_status_code(status), VX_NO_DEVICE) << vx_status_message(status);
+  vx_status_release(status);
+  options = onCpu();
+  options.memory_limit = 1;
+  status = vx_llm_generator_create(module, &options, 0, &made);
+  EXPECT_EQ(vx_status_code(status), VX_OUT_OF_MEMORY) << vx_status_message(status);
+  vx_status_release(status);
+  options = onCpu();
+  options.device = nullptr;
+  options.device_order = "null";
+  expectDone(vx_llm_generator_create(module, &options, 0, &made));
+  char *report = nullptr;
+  expectDone(vx_llm_generator_report(made, VX_REPORT_JSON, &report));
+  EXPECT_NE(std::string(report).find("\"order\":[\"null\"]"), std::string::npos) << report;
+  vx_string_release(report);
+  vx_llm_generator_release(made);
   vx_module_release(module);
 }
 
