@@ -56,6 +56,8 @@ def check_results(bench, module):
     # A longer prompt takes longer, and so do more tokens.
     least = [min(one["seconds"]) for one in results]
     bench.check("more tokens take longer", least[0] < least[1] and least[2] < least[3], least)
+    prompt, answer = bench.measure(module, "--prompt-tokens=300", "--tokens=300", "--runs=3", "--no-probes", "--threads=1")["results"]
+    bench.check("a prompt is computed in one part, and an answer a token at a time", min(answer["seconds"]) > 3 * min(prompt["seconds"]), (prompt["seconds"], answer["seconds"]))
     report = bench.measure(module, "--prompt-tokens", "0", "--tokens", "2", "--runs", "1", "--no-probes")
     one = report["results"][0]
     bench.check("one run without a probe", len(report["results"]) == 1 and not report["probes"] and one["read_share"] is None and one["weight_gbs"] > 0 and one["tokens_per_second_deviation"] == 0, report)
