@@ -266,3 +266,28 @@ func.func @low_bits(%x: tensor<1x2xf32>, %i: tensor<1xi64>, %y: tensor<1x2x1x2xf
   %4 = vx.contract %x, %ef batch = [] x [] contracting = [1] x [0] : tensor<1x2xf32>, tensor<2x2xf32>
   return %0, %1, %2, %3, %4 : tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x1x1x1xf32>, tensor<2xf32>, tensor<1x2xf32>
 }
+
+// -----
+
+// So do floats of 16 bits that a product or a gather reads. The filters of a convolution and other operands are folded.
+// CHECK-LABEL: func.func @narrow_floats(
+// CHECK-DAG:     vx.cast %{{.+}} : tensor<2x2xf16> -> tensor<2x2xf32>
+// CHECK-DAG:     vx.cast %{{.+}} : tensor<3x2xbf16> -> tensor<3x2xf32>
+// CHECK-NOT:     vx.cast
+// CHECK:         return
+func.func @narrow_floats(%x: tensor<1x2xf32>, %i: tensor<1xi64>, %y: tensor<1x2x1x2xf32>, %z: tensor<2xf32>)
+    -> (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x1x1x1xf32>, tensor<2xf32>) {
+  %a = vx.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf16>
+  %b = vx.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xbf16>
+  %c = vx.constant dense<[[[[1.0, 2.0]], [[3.0, 4.0]]]]> : tensor<1x2x1x2xf16>
+  %d = vx.constant dense<[7.0, 8.0]> : tensor<2xbf16>
+  %af = vx.cast %a : tensor<2x2xf16> -> tensor<2x2xf32>
+  %0 = vx.contract %x, %af batch = [] x [] contracting = [1] x [1] : tensor<1x2xf32>, tensor<2x2xf32>
+  %bf = vx.cast %b : tensor<3x2xbf16> -> tensor<3x2xf32>
+  %1 = vx.gather %bf, %i axis = 0 : tensor<3x2xf32>, tensor<1xi64>
+  %cf = vx.cast %c : tensor<1x2x1x2xf16> -> tensor<1x2x1x2xf32>
+  %2 = vx.conv %y, %cf strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 : tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>
+  %df = vx.cast %d : tensor<2xbf16> -> tensor<2xf32>
+  %3 = vx.add %z, %df : tensor<2xf32>, tensor<2xf32>
+  return %0, %1, %2, %3 : tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x1x1x1xf32>, tensor<2xf32>
+}

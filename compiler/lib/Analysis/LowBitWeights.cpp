@@ -54,12 +54,17 @@ static bool isOfConstantBits(Value tensor) {
   return true;
 }
 
-/// True for a constant or a variable of integers of 8 or 4 bits, in any shape, and for such bits of a constant.
+/// True for a constant or a variable of integers of 8 or 4 bits, in any shape, for such bits of a constant, and for a
+/// constant of floats of 16 bits.
 static bool isLowBitConstant(Value tensor) {
   Type element = getElementTypeOrSelf(tensor.getType());
   while (auto reshape = tensor.getDefiningOp<ReshapeOp>())
     tensor = reshape.getInput();
-  return (element.isInteger(8) || element.isInteger(4)) && !getSplatNumber(tensor) &&
+  if (getSplatNumber(tensor))
+    return false;
+  if (element.isF16() || element.isBF16())
+    return isa_and_nonnull<ConstantOp>(tensor.getDefiningOp());
+  return (element.isInteger(8) || element.isInteger(4)) &&
          (isa_and_nonnull<VariableLoadOp>(tensor.getDefiningOp()) || isOfConstantBits(tensor));
 }
 

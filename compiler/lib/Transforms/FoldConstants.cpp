@@ -161,22 +161,24 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     return work;
   }
 
-  /// True where integers of 8 bits or fewer become the numbers that a product, a convolution or a gather reads: these
-  /// decode what they read, so that a weight of few bits is never kept as floats.
+  /// True where integers of 8 bits or fewer become floats that a product, a convolution or a gather reads. True also
+  /// where floats of 16 bits become those of a product or a gather. The readers decode, so that a module has a weight
+  /// of few bits as it is. (The filters of a convolution fold with their scales.)
   static bool decodesFactor(Operation *op) {
     auto cast = dyn_cast<CastOp>(op);
-    if (!cast || !isa<FloatType>(getElementTypeOrSelf(cast.getResult().getType())))
+    if (!cast || !isa<FloatType>(getElementTypeOrSelf(cast.getResult().getType())) || getSplatNumber(cast.getInput()))
       return false;
-    auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getInput().getType()));
     auto shape = mlir::cast<RankedTensorType>(cast.getInput().getType());
-    if (!integer || integer.getWidth() > 8 || integer.getWidth() == 1 || getSplatNumber(cast.getInput()))
+    const Type from = shape.getElementType();
+    const bool isFloat = from.isF16() || from.isBF16();
+    if (!isFloat && !(isa<IntegerType>(from) && from.getIntOrFloatBitWidth() <= 8 && !from.isInteger(1)))
       return false;
     constexpr size_t mostReaders = 64;
     llvm::SetVector<Operation *> readers;
     readers.insert(op);
     for (size_t next = 0; next < readers.size() && readers.size() < mostReaders; ++next)
       for (Operation *user : readers[next]->getUsers()) {
-        if (user->hasTrait<OpTrait::Product>() || isa<GatherOp>(user))
+        if (isa<ContractOp, GatherOp>(user) || (!isFloat && user->hasTrait<OpTrait::Product>()))
           return true;
         bool isSame =
             user->getNumResults() == 1 && (user->hasTrait<OpTrait::Elementwise>() || user->hasTrait<OpTrait::View>());

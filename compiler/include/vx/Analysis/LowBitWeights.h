@@ -1,4 +1,4 @@
-// Weights that are integers of few bits, and the ops that make floats of them.
+// Weights that are integers or floats of few bits, and the ops that make floats of 32 bits of them.
 #ifndef VX_ANALYSIS_LOWBITWEIGHTS_H
 #define VX_ANALYSIS_LOWBITWEIGHTS_H
 
@@ -10,12 +10,13 @@ namespace vx {
 /// True for a tensor that a product reads packed: the result of `vx.unpack`, or of elementwise ops on one.
 bool readsPacked(mlir::Value tensor);
 
-/// True for floats that are computed, element for element, from a constant or a variable of integers of 8 or 4 bits.
+/// True for floats that are computed, element for element, from a constant or a variable of integers of 8 or 4 bits,
+/// or a constant of floats of 16 bits.
 /// The product that reads them computes them: they are never kept.
 bool decodesLowBits(mlir::Value tensor);
 
-/// A weight that is computed from integers of 8 or 4 bits, element for element. Each op reads beside these only numbers
-/// that are repeated along the weight.
+/// A weight that is computed from integers of 8 or 4 bits, or floats of 16 bits, element for element. Each op reads
+/// beside these only numbers that are repeated along the weight.
 class LowBitWeight {
 public:
   /// Nothing where `weight` is another one. `variables` are those that count as constants.
