@@ -76,7 +76,7 @@ def check_bytes(bench):
         tensors = llama_weights(settings, 5)
         write_llama(bench.path(name + ".gguf"), settings, tensors, kind=kind, tokens=letters(60))
         module, _ = bench.compile_model(bench.path(name + ".gguf"), name, "cpu")
-        sizes = {tensor: values.nbytes for tensor, values in tensors.items()}  # small weights of F16 are folded to f32
+        sizes = {tensor: values.nbytes // (2 if kind == "F16" and values.ndim > 1 else 1) for tensor, values in tensors.items()}
         if not is_tied:
             sizes["model.embed_tokens.weight"] //= 60
         from llama_gguf import rename
