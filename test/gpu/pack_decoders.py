@@ -16,6 +16,7 @@ from llama_oracle import logits  # noqa: E402
 from random_models import DECODER_GOLDENS, decoder_weights, llama_settings, llama_tokens, llama_weights  # noqa: E402
 
 SHARE = decoders.LIMIT
+ROOM = 64  # of the cache that scripts/gpu-check gives
 # Calls over one cache: a prompt in chunks, then tokens one by one. The last ones write places again.
 PLAN = ((0, 7), (7, 1), (8, 16), (24, 8), (32, 1), (0, 31), (31, 1), (32, 1))
 
@@ -52,7 +53,7 @@ def pack_decoders(bin, root, targets, patterns):
             os.makedirs(folder)
             subprocess.run([os.path.join(bin, "vx-compile"), path, f"--target={','.join(targets)}", "-o", os.path.join(folder, "module.vxm")], check=True)
             ids = llama_tokens(settings, 3, 33)
-            want = logits(settings, tensors, ids).astype(np.float32)
+            want = logits(settings, tensors, ids, ROOM).astype(np.float32)
             lines, rows = [f"prefill {decoders.text_of(ids[:length])}" for length in (1, 31, 33)], [want[:1], want[:31], want]
             for past, size in PLAN:
                 lines.append(f"{'decode' if size == 1 else 'extend'} {past} {decoders.text_of(ids[past:past + size])}")

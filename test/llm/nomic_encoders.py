@@ -45,6 +45,7 @@ def check_nomic(bench, write_folder):
                    "GGUF": compile_model(bench, bench.path(name + ".gguf"), name + "-gguf")}
         if name == "nomic":
             modules["transformers' names"] = compile_model(bench, write_folder(bench, "renamed", keys, renamed), "renamed")
+            del keys["rope_parameters"], keys["type_vocab_size"]  # as the defaults are
             modules["transformers' keys"] = compile_model(bench, write_folder(bench, "keys", keys, tensors, prefix="bert."), "keys")
         for source, module in modules.items():
             for device in bench.devices if source == "nomic-ai's names" else ["cpu"]:
@@ -85,6 +86,9 @@ def check_nomic_vectors(bench, write_folder):
     write_nomic(path, settings, padded, VOCABULARY, keys={"pooling_type": 2, "tokenizer.ggml.normalizer.lowercase": False})
     got, _, _ = bench.embed(compile_model(bench, path, "vectors-gguf"), given)
     bench.compare("vectors of first tokens", got, want)
+    write_nomic(path, settings, padded, VOCABULARY, keys={"tokenizer.ggml.padding_token_id": 4})
+    with open(compile_model(bench, path, "padding-gguf"), "rb") as file:
+        bench.check("the padding token is that of the file", b'"padding":4,' in file.read())
     shown, _ = bench.tool("vx-llm", "show", path)
     bench.check("show says which tool runs it", "a model of embeddings" in shown, shown)
 

@@ -265,7 +265,7 @@ LONGROPE = {"rope_type": "longrope", "short_factor": [1.0, 1.1, 1.3, 1.6], "long
 ROTARY_GOLDENS = {
     "yarn": (llama_settings(rope_scaling=YARN), 61),
     "yarn_betas": (llama_settings("qwen3", rope_theta=500.0, rope_scaling=SLOW_YARN), 62),
-    "yarn_mscale": (llama_settings(rope_theta=50.0, rope_scaling={**YARN, "factor": 8.0, "beta_fast": 1.5, "beta_slow": 0.5, "mscale": 1.2, "mscale_all_dim": 0.4, "original_max_position_embeddings": "gone"}), 63),
+    "yarn_mscale": (llama_settings(rope_theta=5.0, rope_scaling={**YARN, "factor": 8.0, "beta_fast": 8.0, "beta_slow": 0.5, "mscale": 1.2, "mscale_all_dim": 0.4, "original_max_position_embeddings": "gone"}), 63),
     "yarn_part": (phi_settings(hidden_size=64, rope_scaling={**YARN, "beta_fast": 2.0, "beta_slow": 0.5, "attention_factor": 0.8, "original_max_position_embeddings": 40}), 64),
     "longrope": (llama_settings(rope_scaling=LONGROPE), 65),
     "longrope_scale": (llama_settings("qwen2", num_hidden_layers=1, rope_scaling={**LONGROPE, "rope_type": "gone", "type": "su", "attention_factor": 1.4}), 66),
@@ -274,7 +274,7 @@ PHI3_GOLDENS = {
     "phi3": (llama_settings("phi3", sliding_window=9), 67),
     "phi3_longrope": (llama_settings("phi3", partial_rotary_factor=0.75, tie_word_embeddings=True, original_max_position_embeddings=32, lm_head_bias=False, interpolate_factor=1,
                                      rope_scaling={"type": "longrope", "short_factor": [1.0, 1.2, 1.5], "long_factor": [1.1, 2.0, 5.0]}), 68),
-    "phi3_first": (llama_settings("phi3", num_hidden_layers=1, original_max_position_embeddings="gone", rope_scaling={**LONGROPE, "original_max_position_embeddings": 16}), 69),
+    "phi3_first": (llama_settings("phi3", num_hidden_layers=1, max_position_embeddings=8192, original_max_position_embeddings="gone", rope_scaling={**LONGROPE, "original_max_position_embeddings": 16}), 69),
 }
 for settings, _ in ROTARY_GOLDENS.values():
     settings["rope_scaling"] = {key: value for key, value in settings["rope_scaling"].items() if value != "gone"}
@@ -302,7 +302,7 @@ LONG = 1000
 LONG_GOLDENS = {
     "long_llama": (llama_settings(vocab_size=60, max_position_embeddings=1100), 21),
     "long_gemma3": (llama_settings("gemma3_text", vocab_size=60, max_position_embeddings=1100, num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"], query_pre_attn_scalar=16), 21),
-    "long_yarn": (llama_settings(vocab_size=60, max_position_embeddings=1100, rope_scaling={**YARN, "original_max_position_embeddings": 275}), 21),
+    "long_yarn": (llama_settings(vocab_size=60, head_dim=32, max_position_embeddings=1100, rope_scaling={**YARN, "original_max_position_embeddings": 275}), 21),
     "long_longrope": (llama_settings(vocab_size=60, max_position_embeddings=1100, num_hidden_layers=1, rope_scaling={**LONGROPE, "original_max_position_embeddings": 500}), 21),
     "long_phi3": (llama_settings("phi3", vocab_size=60, max_position_embeddings=1100, num_hidden_layers=1, original_max_position_embeddings=500, sliding_window=300, rope_scaling=LONGROPE), 21),
     "long_phi": (phi_settings(vocab_size=60, max_position_embeddings=1100), 21),
