@@ -47,7 +47,7 @@ def read_model(path):
         settings = llama_settings("gemma3_text", head_dim=depth, query_pre_attn_scalar=depth, sliding_window=number("attention.sliding_window"), layer_types="gone", **settings)
     else:
         settings = llama_settings(**settings)
-    parts = {new: old for old, new in (GEMMA3_PARTS if is_gemma else PARTS).items()}
+    parts = {new: old for old, new in (GEMMA3_PARTS if is_gemma else PARTS).items() if old not in ("self_attn.qkv_proj", "mlp.gate_up_proj")}  # of Phi 3, which is none of these
     names = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight", "output.weight": "lm_head.weight"}
     result = {}
     for name, tensor in tensors.items():
