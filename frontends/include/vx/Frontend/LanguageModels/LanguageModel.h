@@ -41,7 +41,8 @@ bool isGgufFile(llvm::StringRef path);
 /// for a failure, with a reason in `error` that names the file, and the key or the tensor.
 mlir::OwningOpRef<mlir::ModuleOp> importDecoderFolder(mlir::MLIRContext &context, llvm::StringRef folder,
                                                       LanguageModel &model, std::string &error);
-/// The same of a GGUF file, or of the first file of a split model, with weights of f32, f16 or bf16.
+/// The same of a GGUF file, or of the first file of a split model. Of an encoder's file (nomic-bert) it builds the
+/// function main and those of embeddings, and the assets are embedding.json and the tokenizer's vocabulary.
 mlir::OwningOpRef<mlir::ModuleOp> importGguf(mlir::MLIRContext &context, llvm::StringRef path, LanguageModel &model,
                                              std::string &error);
 
