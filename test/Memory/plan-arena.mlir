@@ -374,7 +374,10 @@ vx.kernel @read "3" symbols [] workgroups <1> #vx.loops<tile = []> {
 // CHECK-NEXT:    vxrt.read_input 1 : i64 symbol "free"
 // CHECK-NEXT:    %[[K:.+]] = vxrt.read_input 0 : i64 symbol "k"
 // CHECK:         vxrt.check_range %[[K]] range %{{.+}}, %{{.+}} "size 'k'"
-// CHECK:         vxrt.check multiple %[[K]], %{{.+}} "size 'k' to be a multiple of 4"
+// CHECK-NEXT:    %[[FOUR:.+]] = vxrt.const 4
+// CHECK-NEXT:    vxrt.check multiple %[[K]], %[[FOUR]] "size 'k' to be a multiple of 4"
+// CHECK:         %[[MORE:.+]] = vxrt.calc add %[[K]], %{{.+}}
+// CHECK-NEXT:    vxrt.check at_least %arg2, %[[MORE]] "size 'n' to be at least 'k + 1'"
 // CHECK:         %[[SIZE:.+]] = vxrt.calc add
 // CHECK-NEXT:    vxrt.arena_reserve %[[SIZE]]
 // CHECK:         %[[A:.+]] = vxrt.arena_slice
@@ -388,8 +391,9 @@ vx.kernel @read "3" symbols [] workgroups <1> #vx.loops<tile = []> {
 // CHECK-NOT:   arena_size
 vx.symbol data_dependent "k" min = 0 max = 400 multiple = 4
 vx.symbol data_dependent "free"
-vxrt.program @read_sizes symbols ["k", "free"] {
-^bb0(%ks: i64, %frees: i64, %count: !vxrt.buffer, %other: !vxrt.buffer):
+vx.symbol "n"
+vxrt.program @read_sizes symbols ["k", "free", "n"] {
+^bb0(%ks: i64, %frees: i64, %n: i64, %count: !vxrt.buffer, %other: !vxrt.buffer):
   %one = vxrt.const 1
   %bytes = vxrt.const 256
   %a = vxrt.allocate %bytes : !vxrt.buffer
@@ -404,6 +408,8 @@ vxrt.program @read_sizes symbols ["k", "free"] {
   %b = vxrt.allocate %size : !vxrt.buffer
   %free_size = vxrt.calc mul %free, %bytes
   %c = vxrt.allocate %free_size : !vxrt.buffer
+  %more = vxrt.calc add %k, %one
+  vxrt.check at_least %n, %more "size 'n' to be at least 'k + 1'"
   %y = vxrt.allocate %bytes : !vxrt.buffer
   vxrt.segment {
     vxrt.dispatch @k[%one] (%count) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer

@@ -156,13 +156,7 @@ private:
     return found;
   }
 
-  static bool isOfReads(Operation &op) {
-    return llvm::all_of(op.getOperands(), [](Value operand) {
-      Operation *producer = operand.getDefiningOp();
-      return isa_and_present<vxrt::ConstOp, vxrt::ReadInputOp>(producer);
-    });
-  }
-  /// A size that an input's element gives is checked before the arena is made of it.
+  /// A size that an input's element gives is checked before the arena is made of it, also against other sizes.
   OpBuilder getArenaBuilder() {
     Block &entry = program.getBody().front();
     auto builder = OpBuilder::atBlockBegin(&entry);
@@ -174,13 +168,20 @@ private:
     };
     for (auto read : llvm::to_vector(entry.getOps<vxrt::ReadInputOp>()))
       moveUp(read);
-    for (Operation &op : llvm::make_early_inc_range(llvm::make_range(builder.getInsertionPoint(), entry.end())))
-      if (isa<vxrt::CheckRangeOp, vxrt::CheckOp>(op) && isOfReads(op)) {
-        for (OpOperand &operand : op.getOpOperands())
-          if (auto constant = operand.get().getDefiningOp<vxrt::ConstOp>())
-            operand.set(builder.clone(*constant)->getResult(0));
-        moveUp(&op);
-      }
+    EntryExpressions expressions;
+    for (Operation &op : llvm::make_early_inc_range(llvm::make_range(builder.getInsertionPoint(), entry.end()))) {
+      if (!isa<vxrt::CheckRangeOp, vxrt::CheckOp>(op))
+        continue;
+      SmallVector<DimAttr> operands;
+      for (Value operand : op.getOperands())
+        operands.push_back(expressions.get(operand));
+      if (!llvm::all_of(operands, [](DimAttr operand) { return !!operand; }) ||
+          llvm::none_of(operands, [&](DimAttr operand) { return isRead(operand); }))
+        continue;
+      for (auto [operand, expression] : llvm::zip(op.getOpOperands(), operands))
+        operand.set(evaluate(expression, builder));
+      moveUp(&op);
+    }
     return builder;
   }
 
