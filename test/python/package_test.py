@@ -46,6 +46,16 @@ func.func @long(%x: tensor<2xi64> {vx.name = "x"}) -> (tensor<2xi64> {vx.name = 
   return %0, %1 : tensor<2xi64>, tensor<2xi1>
 }
 """
+# An element of an input is a size of a value between, of at most 100.
+SIZED = b"""vx.symbol data_dependent "k" min = 0 max = 100
+func.func @main(%n: tensor<i64> {vx.name = "n"}, %x: tensor<1x1x4xf32> {vx.name = "x"}) -> (tensor<1x4xf32> {vx.name = "y"}) {
+  vx.bind_symbol "k" = %n
+  %0 = vx.broadcast %x, [0, 1, 2] : tensor<1x1x4xf32> -> tensor<1x?x4xf32, #vx.enc<[1, k, 4]>>
+  %1 = vx.cumulative_sum %0 : tensor<1x?x4xf32, #vx.enc<[1, k, 4]>>
+  %2 = vx.reduce max %1 axes = [1] : tensor<1x?x4xf32, #vx.enc<[1, k, 4]>>
+  return %2 : tensor<1x4xf32>
+}
+"""
 # A loop whose rounds the call says, and what it leaves in a variable.
 SPIN = b"""vx.symbol data_dependent "i"
 vx.variable @kept : tensor<2xf32>

@@ -12,7 +12,7 @@ import weakref
 import numpy as np
 
 import package_test
-from package_test import DIGITS, FOREVER, SPIN, read
+from package_test import DIGITS, FOREVER, SIZED, SPIN, read
 import vx
 
 
@@ -122,6 +122,19 @@ class Runs(package_test.Package):
             sizes += beside(model, one, one, runs=1) + beside(model, two, two, runs=1)
         self.assertGreater(sizes, 80)
         self.assertGreater(beside(self.spinning(), np.array(1), np.array([1, 1], np.float32)), 80)
+
+    def test_a_size_that_an_element_gives(self):
+        module = vx.Module(vx.compile_bytes(SIZED, "sized.mlir"))
+        estimate = module.estimate_memory(device="cpu")  # of the largest one
+        self.assertEqual((estimate["arena"], estimate["is_least"], estimate["open_size"]), (100 * 4 * 4, False, None))
+        model, x = vx.Instance(module, device="cpu"), np.arange(4, dtype=np.float32).reshape(1, 1, 4)
+        for size in (100, 1, 7, 0, 99):
+            want = x[0] * size if size else np.full((1, 4), -np.inf, np.float32)
+            np.testing.assert_array_equal(model(n=np.array(size), x=x)["y"], want)
+        for size in (-1, 101, 2**62):
+            with self.assertRaisesRegex(vx.Error, rf"size 'k' is {size}, allowed is \[0, 101\)"):
+                model(n=np.array(size), x=x)
+        np.testing.assert_array_equal(model(n=np.array(3), x=x)["y"], x[0] * 3)
 
     def test_estimates(self):
         module = vx.Module(self.digits)

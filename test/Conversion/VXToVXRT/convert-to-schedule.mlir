@@ -128,6 +128,27 @@ func.func @constraints(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32, #vx.en
 
 // -----
 
+// A size that only a branch binds is read first, too, and is checked in the branch alone: it is no size of the program.
+// CHECK-LABEL: vxrt.program @bound_in_a_branch
+// CHECK:         vxrt.read_input 1 : i1
+// CHECK-NEXT:    vxrt.read_input 0 : i64{{$}}
+// CHECK-NOT:     vxrt.check_range
+// CHECK:         vxrt.if
+// CHECK:           vxrt.check_range {{.*}} "size 'k'"
+vx.symbol data_dependent "k"
+func.func @bound_in_a_branch(%count: tensor<i64>, %flag: tensor<i1>) {
+  vx.if %flag {
+    vx.bind_symbol "k" = %count
+    vx.constraint at_least <k>, <3> "size 'k' to be at least '3'"
+    vx.yield
+  } else {
+    vx.yield
+  }
+  return
+}
+
+// -----
+
 // The host is given a list and gives one, whose sizes bind what the result's type leaves open; to the caller numbers of strings are strings.
 // CHECK-LABEL: vxrt.program @words
 // CHECK:         %[[NONE:.+]] = vxrt.list_empty i32
