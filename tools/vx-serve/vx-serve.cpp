@@ -116,6 +116,7 @@ public:
 
   int run() {
     takeLimits();
+    watchFiles();
     serve::Serving serving(configuration, prepareBy(),
                            {.access = logAccess,
                             .loaded = tellLoaded,
@@ -212,14 +213,21 @@ private:
         files.push_back(file);
     return files;
   }
-  // Until a signal ends the server, which it gives.
-  int watch(serve::Serving &serving, ModelLoader &loading) {
+  // Before the files that the configuration names are read. The configuration was read a moment ago.
+  void watchFiles() {
     std::string error;
-    std::vector<std::string> files = watchedFiles();
-    auto watcher = std::make_unique<serve::ConfigurationWatcher>(files, error);
+    files = watchedFiles();
+    watcher = std::make_unique<serve::ConfigurationWatcher>(files, error);
     if (!error.empty())
       logLine("warning", error);
+    const serve::ConfigurationReading now = serve::readConfiguration(sources);
+    if (!now.configuration || !serve::compareConfigurations(configuration, *now.configuration).empty())
+      serve::ConfigurationWatcher::requestReload();
+  }
+  // Until a signal ends the server, which it gives.
+  int watch(serve::Serving &serving, ModelLoader &loading) {
     for (;;) {
+      reloadWhereChanged(serving, loading);
       pollfd entries[] = {{signalDescriptor, POLLIN, 0}, {watcher->descriptor(), POLLIN, 0}};
       (void)::poll(entries, 2, -1);
       for (int signal = takeSignal(); signal != 0; signal = takeSignal()) {
@@ -227,17 +235,20 @@ private:
           return signal;
         serve::ConfigurationWatcher::requestReload();
       }
-      // A watcher knows files as they were before they were read, so that no change meanwhile is lost.
-      while (watcher->shallReload()) {
-        if (!reload(serving))
-          continue;
-        loading.wake();
-        if (files == watchedFiles())
-          continue;
-        files = watchedFiles();
-        watcher = std::make_unique<serve::ConfigurationWatcher>(files, error);
-        serve::ConfigurationWatcher::requestReload();
-      }
+    }
+  }
+  // A watcher knows files as they were before they were read, so that no change meanwhile is lost.
+  void reloadWhereChanged(serve::Serving &serving, ModelLoader &loading) {
+    while (watcher->shallReload()) {
+      if (!reload(serving))
+        continue;
+      loading.wake();
+      if (files == watchedFiles())
+        continue;
+      std::string error; // the start has printed it
+      files = watchedFiles();
+      watcher = std::make_unique<serve::ConfigurationWatcher>(files, error);
+      serve::ConfigurationWatcher::requestReload();
     }
   }
   // A configuration that is wrong is refused whole, and the old one stays.
@@ -272,6 +283,8 @@ private:
   const char *name;
   const serve::ConfigurationSources sources;
   serve::Configuration configuration;
+  std::vector<std::string> files; // that are watched
+  std::unique_ptr<serve::ConfigurationWatcher> watcher;
   int signalDescriptor = -1;
   std::atomic<bool> isEnding = false;
   std::atomic<uint64_t> compileSeconds = 0, compileBytes = 0;
