@@ -6,7 +6,10 @@
 Exit code: 0 all passed, 1 some failed.
 """
 import argparse
+import http.client
 import os
+import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -303,6 +306,37 @@ def check_quick_changes(bench):
         bench.check("no change is overlooked", missed == 0, turn)
 
 
+def check_changes_at_the_start(bench):
+    """Nor is one while the server starts, which takes a while with many models."""
+    config, log, models = bench.path("start.toml"), bench.path("start.log"), bench.path("start-models")
+    os.mkdir(models)
+    for i in range(400):
+        os.link(bench.path("models/digits.vxm"), f"{models}/digits{i or ''}.vxm")
+    head = f'[vx]\nmodel_dir = "{models}"\n[vx.server]\nport = 0\n'
+    missed = []
+    for turn in range(5):
+        write(config, head)
+        with open(log, "w", encoding="utf-8") as file:
+            process = subprocess.Popen([os.path.join(bench.bin, "vx-serve"), f"--config={config}"], stdout=file, stderr=subprocess.STDOUT, env=dict(os.environ, VX_SERVER__DRAIN_DELAY_S="0"))
+        time.sleep(0.03 * (turn + 1))
+        write(config + ".new", head + '[[vx.server.model]]\nname = "digits"\nalias = ["later"]\n')
+        os.replace(config + ".new", config)
+
+        def is_known():
+            ready = re.search(r"^ready .*:(\d+) ", pathlib.Path(log).read_text(encoding="utf-8"), re.MULTILINE)
+            if not ready:
+                return False
+            connection = http.client.HTTPConnection("127.0.0.1", int(ready[1]), timeout=10)
+            connection.request("GET", "/v2/models/later/ready")
+            return connection.getresponse().status == 200
+
+        if not Server.comes_about(is_known, 20):
+            missed.append(turn)
+        process.terminate()
+        process.wait()
+    bench.check_equal("changes while a server starts that are overlooked", [], missed)
+
+
 def is_refused(server):
     """Whether one more connection is sent away, which is told at once."""
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -402,7 +436,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--only", help="checks by their names, with commas between")
     arguments = parser.parse_args()
-    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes, "quick_changes": check_quick_changes, "keys": check_keys, "unit": check_unit}
+    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes, "quick_changes": check_quick_changes, "changes_at_the_start": check_changes_at_the_start, "keys": check_keys, "unit": check_unit}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.bin, folder, ["cpu"])
         os.mkdir(bench.path("models"))

@@ -16,6 +16,7 @@
 #include "vx/abi/version.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -344,9 +345,10 @@ vx_status vx_status_create(vx_code code, const char *message, const char *report
   std::optional<Status> made;
   const vx_status failed = guarded("vx_status_create", [&]() -> Status {
     VX_RETURN_IF_ERROR(checkPointer(message, "message"));
-    if (code <= VX_OK || code > VX_TIMED_OUT)
+    // C gives any number for an enum.
+    if (const int number = std::bit_cast<int>(code); number <= VX_OK || number > VX_TIMED_OUT)
       return failure(VX_INVALID_ARGUMENT, "expected a code from {} to {}, got {}", int(VX_INVALID_ARGUMENT),
-                     int(VX_TIMED_OUT), int(code));
+                     int(VX_TIMED_OUT), number);
     made =
         Status(code, message).makePrintable().attachReport(report ? report : "").attachDetails(details ? details : "");
     return okStatus();
