@@ -6,33 +6,12 @@ import gguf
 import numpy as np
 
 from embedding_models import VOCABULARY, texts, write_json
+from encoder_checks import compare, compile_model, run_main
 from llama_gguf import NOMIC_PARTS, rounded, write_nomic
 from llama_oracle import nomic_hidden
 from random_models import NOMIC_GOLDENS, NOMIC_LENGTHS, nomic_inputs, nomic_settings, nomic_transformers, nomic_weights
 
-LIMIT = 1e-5
 WORDS = [*VOCABULARY, *(f"word{i}" for i in range(300))]
-
-
-def compile_model(bench, path, name, targets="cpu"):
-    module = bench.path(name + ".vxm")
-    bench.tool("vx-compile", path, f"--target={targets}", "-o", module)
-    return module
-
-
-def hidden(bench, module, inputs, device):
-    flags = []
-    for name, array in inputs.items():
-        np.save(bench.path(f"{name}.npy"), array)
-        flags.append(f"--input={name}=@{bench.path(name)}.npy")
-    bench.tool("vx-run", module, "--function=main", f"--device={device}", "--no-fallback", f"--output=last_hidden_state=@{bench.path('out.npy')}", *flags)
-    return np.load(bench.path("out.npy"))
-
-
-def near(bench, title, got, want, mask=None):
-    where = slice(None) if mask is None else mask == 1
-    apart = np.abs(got - want)[where].max() / np.abs(want[where]).max() if got.shape == want.shape else np.inf
-    bench.check(title, apart <= LIMIT, f"apart by {apart} of the largest, of {got.shape} and {want.shape}")
 
 
 def check_nomic(bench, write_folder):
@@ -41,26 +20,26 @@ def check_nomic(bench, write_folder):
         tensors = nomic_weights(settings, seed)
         keys, renamed = nomic_transformers(settings, tensors)
         write_nomic(bench.path(name + ".gguf"), settings, tensors, WORDS[:len(tensors["embeddings.word_embeddings.weight"])])
-        modules = {"nomic-ai's names": compile_model(bench, write_folder(bench, name, settings, tensors), name, ",".join(bench.devices)),
-                   "GGUF": compile_model(bench, bench.path(name + ".gguf"), name + "-gguf")}
+        modules = {"nomic-ai's names": compile_model(bench, write_folder(bench, name, settings, tensors), name),
+                   "GGUF": compile_model(bench, bench.path(name + ".gguf"), name + "-gguf", "cpu")}
         if name == "nomic":
-            modules["transformers' names"] = compile_model(bench, write_folder(bench, "renamed", keys, renamed), "renamed")
+            modules["transformers' names"] = compile_model(bench, write_folder(bench, "renamed", keys, renamed), "renamed", "cpu")
             del keys["rope_parameters"], keys["type_vocab_size"]  # as the defaults are
-            modules["transformers' keys"] = compile_model(bench, write_folder(bench, "keys", keys, tensors, prefix="bert."), "keys")
+            modules["transformers' keys"] = compile_model(bench, write_folder(bench, "keys", keys, tensors, prefix="bert."), "keys", "cpu")
         for source, module in modules.items():
             for device in bench.devices if source == "nomic-ai's names" else ["cpu"]:
                 for length in NOMIC_LENGTHS:
                     inputs = nomic_inputs(settings, seed, length)
-                    got, title = hidden(bench, module, inputs, device), f"{name} of {source}, {length} tokens on {device}"
-                    near(bench, f"{title} as transformers", got[:, :2], goldens[f"{name}_{length}"], inputs["attention_mask"][:, :2])
-                    near(bench, f"{title} as NumPy", got, nomic_hidden(settings, tensors, inputs), inputs["attention_mask"])
+                    got, title = run_main(bench, module, inputs, device), f"{name} of {source}, {length} tokens on {device}"
+                    compare(bench, f"{title} as transformers", got[:, :2], goldens[f"{name}_{length}"], inputs["attention_mask"][:, :2])
+                    compare(bench, f"{title} as NumPy", got, nomic_hidden(settings, tensors, inputs), inputs["attention_mask"])
     # Blocks, and a part of each head that turns.
     settings = nomic_settings(n_embd=64, n_head=2, n_inner=64, vocab_size=len(VOCABULARY), pad_vocab_size_multiple=1)
     tensors, inputs = nomic_weights(settings, 73), nomic_inputs(settings, 73, 20)
     write_nomic(bench.path("q8.gguf"), settings, tensors, VOCABULARY, kind="Q8_0")
-    near(bench, "a GGUF file of Q8_0", hidden(bench, compile_model(bench, bench.path("q8.gguf"), "q8"), inputs, "cpu"), nomic_hidden(settings, rounded(tensors, "Q8_0"), inputs), inputs["attention_mask"])
+    compare(bench, "a GGUF file of Q8_0", run_main(bench, compile_model(bench, bench.path("q8.gguf"), "q8", "cpu"), inputs, "cpu"), nomic_hidden(settings, rounded(tensors, "Q8_0"), inputs), inputs["attention_mask"])
     settings["rotary_emb_fraction"] = 0.5
-    near(bench, "a half of each head turns", hidden(bench, compile_model(bench, write_folder(bench, "half", settings, tensors), "half"), inputs, "cpu"), nomic_hidden(settings, tensors, inputs), inputs["attention_mask"])
+    compare(bench, "a half of each head turns", run_main(bench, compile_model(bench, write_folder(bench, "half", settings, tensors), "half", "cpu"), inputs, "cpu"), nomic_hidden(settings, tensors, inputs), inputs["attention_mask"])
 
 
 def check_nomic_vectors(bench, write_folder):
@@ -72,23 +51,23 @@ def check_nomic_vectors(bench, write_folder):
     write_json(f"{folder}/sentence_bert_config.json", {"max_seq_length": 64, "do_lower_case": False})
     write_json(f"{folder}/tokenizer_config.json", {"do_lower_case": True})
     given = texts(30, 3)
-    want, report, _ = bench.embed(compile_model(bench, folder, "vectors"), given)
+    want, report, _ = bench.embed(compile_model(bench, folder, "vectors", "cpu"), given)
     bench.check("a text is cut to the model's context", report["truncated"] > 0, report)
     bench.check("vectors have the length 1", np.abs(np.linalg.norm(want, axis=1) - 1).max() < 1e-5)
     path = bench.path("named-after-the-file.gguf")
     write_nomic(path, settings, padded, VOCABULARY)
-    got, report, _ = bench.embed(compile_model(bench, path, "vectors-gguf"), given)
+    got, report, _ = bench.embed(compile_model(bench, path, "vectors-gguf", "cpu"), given)
     bench.compare("vectors of GGUF as of safetensors", got, want)
     # First tokens, and capitals that stay.
     write_json(f"{folder}/1_Pooling/config.json", {"word_embedding_dimension": 24, "pooling_mode_cls_token": True})
     write_json(f"{folder}/tokenizer_config.json", {"do_lower_case": False})
-    want, _, _ = bench.embed(compile_model(bench, folder, "vectors"), given)
+    want, _, _ = bench.embed(compile_model(bench, folder, "vectors", "cpu"), given)
     write_nomic(path, settings, padded, VOCABULARY, keys={"pooling_type": 2, "tokenizer.ggml.normalizer.lowercase": False})
-    got, _, _ = bench.embed(compile_model(bench, path, "vectors-gguf"), given)
+    got, _, _ = bench.embed(compile_model(bench, path, "vectors-gguf", "cpu"), given)
     bench.compare("vectors of first tokens", got, want)
     write_nomic(path, settings, padded, VOCABULARY, keys={"tokenizer.ggml.padding_token_id": 4})
-    with open(compile_model(bench, path, "padding-gguf"), "rb") as file:
-        bench.check("the padding token is that of the file", b'"padding":4,' in file.read())
+    with open(compile_model(bench, path, "padding-gguf", "cpu"), "rb") as file:
+        bench.check("the module has the padding token of the file", b'"padding":4,' in file.read())
     shown, _ = bench.tool("vx-llm", "show", path)
     bench.check("show says which tool runs it", "a model of embeddings" in shown, shown)
 

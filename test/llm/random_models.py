@@ -14,11 +14,8 @@ def bert_settings(kind="bert", **changes):
     return {key: value for key, value in settings.items() if value != "gone"}
 
 
-def bert_weights(settings, seed):
-    """Norms are far from 1 and 0, and matrices keep the scale of their inputs: each weight shows in the result."""
-    random = np.random.default_rng(seed)
-    width, inner = settings["hidden_size"], settings["intermediate_size"]
-    tensors = {}
+def biased_layers(random, tensors, width):
+    """Functions that draw a matrix and a norm with their biases. Norms are far from 1 and 0, and matrices keep the scale of their inputs: each weight shows in the result."""
 
     def linear(name, outputs, inputs):
         tensors[name + ".weight"] = random.standard_normal((outputs, inputs)) * inputs**-0.5
@@ -27,6 +24,16 @@ def bert_weights(settings, seed):
     def norm(name):
         tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
         tensors[name + ".bias"] = 0.2 * random.standard_normal(width)
+
+    return linear, norm
+
+
+def bert_weights(settings, seed):
+    random = np.random.default_rng(seed)
+    width, inner = settings["hidden_size"], settings["intermediate_size"]
+    tensors = {}
+
+    linear, norm = biased_layers(random, tensors, width)
 
     for name, rows in (("word", settings["vocab_size"]), ("position", settings["max_position_embeddings"]), ("token_type", settings["type_vocab_size"])):
         tensors[f"embeddings.{name}_embeddings.weight"] = 0.5 * random.standard_normal((rows, width))
@@ -229,13 +236,7 @@ def phi_weights(settings, seed):
     heads, groups = settings["num_attention_heads"], settings.get("num_key_value_heads") or settings["num_attention_heads"]
     tensors = {}
 
-    def linear(name, outputs, inputs):
-        tensors[name + ".weight"] = random.standard_normal((outputs, inputs)) * inputs**-0.5
-        tensors[name + ".bias"] = 0.3 * random.standard_normal(outputs)
-
-    def norm(name):
-        tensors[name + ".weight"] = 1 + 0.2 * random.standard_normal(width)
-        tensors[name + ".bias"] = 0.2 * random.standard_normal(width)
+    linear, norm = biased_layers(random, tensors, width)
 
     tensors["model.embed_tokens.weight"] = random.standard_normal((settings["vocab_size"], width))
     for layer in range(settings["num_hidden_layers"]):

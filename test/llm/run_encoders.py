@@ -21,13 +21,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
 from bert_onnx import make_bert  # noqa: E402
+from encoder_checks import compare, compile_model, run_main  # noqa: E402
 from embedding_models import Folder, VOCABULARY, Words, reference, texts, write_json, write_safetensors  # noqa: E402
 from random_models import BERT_GOLDENS, bert_inputs, bert_settings, bert_weights  # noqa: E402
 from run_embeddings import Bench  # noqa: E402
 from nomic_encoders import check_nomic, check_nomic_vectors, check_wrong_nomic  # noqa: E402
 from wrong_weights import check_wrong_indices, check_wrong_settings  # noqa: E402
 
-LIMIT = 1e-5
 
 
 def write_model(path, settings, tensors, shards=1, prefix="", kind="F32"):
@@ -56,28 +56,6 @@ def write_folder(bench, name, settings, tensors, **options):
                                         enumerate((("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")))])
     write_json(f"{path}/1_Pooling/config.json", {"word_embedding_dimension": settings.get("hidden_size") or settings["n_embd"], "pooling_mode_mean_tokens": True})
     return path
-
-
-def compile_model(bench, path):
-    module = bench.path(os.path.basename(path) + ".vxm")
-    bench.tool("vx-compile", path, f"--target={','.join(bench.devices)}", "--no-cache", "-o", module)
-    return module
-
-
-def run_main(bench, module, inputs, device):
-    flags = []
-    for name, array in inputs.items():
-        np.save(bench.path(f"{name}.npy"), array)
-        flags.append(f"--input={name}=@{bench.path(name)}.npy")
-    bench.tool("vx-run", module, "--function=main", f"--device={device}", "--no-fallback", f"--output=last_hidden_state=@{bench.path('out.npy')}", *flags)
-    return np.load(bench.path("out.npy"))
-
-
-def compare(bench, what, got, want, mask=None):
-    """Places of padding say nothing: nobody reads them."""
-    where = slice(None) if mask is None else mask == 1
-    apart = np.abs(got - want)[where].max() / np.abs(want[where]).max() if got.shape == want.shape else np.inf
-    bench.check(what, apart <= LIMIT, f"apart by {apart} of the largest")
 
 
 def check_goldens(bench):

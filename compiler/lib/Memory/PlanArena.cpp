@@ -111,7 +111,7 @@ private:
     findReadSymbols();
     program.walk([&](vxrt::AllocateOp allocate) {
       DimAttr size = expressions.get(allocate.getSize());
-      if (!size || allocate->use_empty() || (isRead(size) && !isReadBounded(size)))
+      if (!size || allocate->use_empty() || isUnbounded(size))
         return;
       if (!llvm::all_of(allocate->getUsers(), isBriefUse))
         return; // something may hold it beyond its commands
@@ -131,29 +131,30 @@ private:
 
   /// The symbols that elements of inputs give. The arena's size is computed after these.
   void findReadSymbols() {
-    for (auto read : program.getBody().front().getOps<vxrt::ReadInputOp>())
-      if (read.getSymbol())
-        reads[read.getSymbolAttr()] = read;
+    SymbolRanges ranges;
+    if (auto module = program->getParentOfType<ModuleOp>())
+      ranges = SymbolRanges(module);
+    for (auto read : program.getBody().front().getOps<vxrt::ReadInputOp>()) {
+      StringAttr symbol = read.getSymbolAttr();
+      if (!symbol)
+        continue;
+      reads[symbol] = read;
+      if (ranges.lookup(symbol).max == std::numeric_limits<int64_t>::max())
+        unbounded.insert(symbol);
+    }
   }
   bool isRead(DimAttr size) const {
-    return hasSymbol(size, [&](StringAttr symbol) { return reads.contains(symbol); });
+    return llvm::any_of(getSymbols(size), [&](StringAttr symbol) { return reads.contains(symbol); });
   }
   /// A size without a bound that is declared may be any number, for which an allocation has the better error: of the
   /// op whose result it is.
-  bool isReadBounded(DimAttr size) const {
-    auto module = program->getParentOfType<ModuleOp>();
-    const SymbolRanges ranges = module ? SymbolRanges(module) : SymbolRanges();
-    return !hasSymbol(size, [&](StringAttr symbol) {
-      return reads.contains(symbol) && ranges.lookup(symbol).max == std::numeric_limits<int64_t>::max();
-    });
+  bool isUnbounded(DimAttr size) const {
+    return llvm::any_of(getSymbols(size), [&](StringAttr symbol) { return unbounded.contains(symbol); });
   }
-  static bool hasSymbol(DimAttr size, llvm::function_ref<bool(StringAttr)> isWanted) {
-    bool found = false;
-    size.substitute([&](StringAttr symbol) {
-      found |= isWanted(symbol);
-      return DimAttr::symbolNamed(symbol);
-    });
-    return found;
+  static llvm::SetVector<StringAttr> getSymbols(DimAttr size) {
+    llvm::SetVector<StringAttr> symbols;
+    size.collectSymbols(symbols);
+    return symbols;
   }
 
   /// A size that an input's element gives is checked before the arena is made of it, also against other sizes.
@@ -636,6 +637,7 @@ private:
   Lifetimes lifetimes;
   NamedMaxima maxima;
   llvm::MapVector<StringAttr, vxrt::ReadInputOp> reads; // by the symbols that they give
+  llvm::DenseSet<StringAttr> unbounded;                 // of these symbols
   SmallVector<vxrt::AllocateOp> placed;                 // and to be erased
   SmallVector<Slot> slots;
   llvm::DenseMap<Operation *, size_t> slotOf; // until slots are merged

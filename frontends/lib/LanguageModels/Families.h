@@ -37,6 +37,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importEncoderFile(ModelBuilder &model, const G
 
 /// The sizes that families with rotary positions have in common.
 void readSizes(ConfigFile &config, DecoderSettings &s);
+/// The same of a config with the keys of GPT-2, and the epsilon of its norms.
+void readGpt2Sizes(ConfigFile &config, DecoderSettings &s);
 /// Of families with root-mean-square norms.
 void readNormAndBias(ConfigFile &config, DecoderSettings &s);
 void readActivation(ConfigFile &config, llvm::StringRef key, llvm::StringRef otherwise, DecoderSettings &s);
@@ -46,7 +48,7 @@ void readRotary(ConfigFile &config, DecoderSettings &s, double partial, double t
 void readSizes(GgufSettings &keys, DecoderSettings &s);
 /// The positions of all layers. Returns how many elements of a head turn.
 int64_t readRotary(ModelBuilder &model, GgufSettings &keys, double theta, DecoderSettings &s);
-/// The size of the vocabulary is that of the table of embeddings.
+/// The size of the vocabulary, which the table of embeddings gives.
 void readWords(ModelBuilder &model, GgufSettings &keys, DecoderSettings &s);
 
 /// Llama, Mistral, Phi 3, Qwen2 and Qwen3; the others have functions of their own. Errors are those of the file.

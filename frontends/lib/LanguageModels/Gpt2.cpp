@@ -47,11 +47,7 @@ protected:
 
 } // namespace
 
-DecoderSettings readGpt2(ConfigFile &config) {
-  DecoderSettings s;
-  s.names = kTransformersGpt2;
-  s.family = "gpt2";
-  s.isTransposed = s.hasQueryBias = true;
+void readGpt2Sizes(ConfigFile &config, DecoderSettings &s) {
   s.width = readSize(config, "n_embd");
   s.layers = readSize(config, "n_layer", 10'000);
   s.heads = s.keyHeads = readSize(config, "n_head");
@@ -61,8 +57,16 @@ DecoderSettings readGpt2(ConfigFile &config) {
   s.inner = config.has("n_inner") ? readSize(config, "n_inner") : 4 * s.width;
   s.words = readSize(config, "vocab_size");
   s.context = readSize(config, "n_positions");
-  (void)config.lookup("n_ctx"); // an older name of the same
   s.epsilon = readPositive(config, "layer_norm_epsilon", 1e-5);
+}
+
+DecoderSettings readGpt2(ConfigFile &config) {
+  DecoderSettings s;
+  s.names = kTransformersGpt2;
+  s.family = "gpt2";
+  s.isTransposed = s.hasQueryBias = true;
+  readGpt2Sizes(config, s);
+  (void)config.lookup("n_ctx"); // an older name of the same
   readActivation(config, "activation_function", "gelu_new", s);
   s.isTied = config.getBool("tie_word_embeddings").value_or(true);
   config.expectBool("scale_attn_weights", true);

@@ -127,19 +127,10 @@ private:
 
 /// With the keys that nomic-ai writes, after those of GPT-2.
 void readNomicKeys(ConfigFile &config, NomicSettings &s) {
-  s.width = readSize(config, "n_embd");
-  s.layers = readSize(config, "n_layer", 10'000);
-  s.heads = s.keyHeads = readSize(config, "n_head");
-  if (s.width % s.heads != 0)
-    config.fail("'n_embd': expected a multiple of 'n_head', " + llvm::Twine(s.heads) + ", got " + llvm::Twine(s.width));
-  s.depth = s.width / s.heads;
-  s.inner = config.has("n_inner") ? readSize(config, "n_inner") : 4 * s.width;
-  s.words = readSize(config, "vocab_size");
+  readGpt2Sizes(config, s);
   if (config.has("pad_vocab_size_multiple"))
     s.words = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(s.words),
                                                  static_cast<uint64_t>(readSize(config, "pad_vocab_size_multiple"))));
-  s.context = readSize(config, "n_positions");
-  s.epsilon = readPositive(config, "layer_norm_epsilon", 1e-5);
   config.expectString("activation_function", "swiglu");
   for (llvm::StringRef key :
        {"causal", "mlp_fc1_bias", "mlp_fc2_bias", "parallel_block", "parallel_block_tied_norm", "prenorm",

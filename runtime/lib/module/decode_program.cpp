@@ -90,7 +90,6 @@ Status Decoder::instruction(const format::Instruction &source, uint32_t depth, P
     return failure(VX_INVALID_MODULE, "there are {} commands, expected none", commandCount);
   if (facts.commands)
     result.segment = owner.segmentCount++;
-  owner.hasLoops |= result.op == Op::While;
   return decodeEach(source.commands(), result.commands, [&](const format::Command &one, Command &out, uint32_t i) {
     VX_RETURN_IF_ERROR(spend(sizeof(Command)));
     return command(one, owner, out).addContext(fmt::format("command {}", i));

@@ -172,7 +172,7 @@ public:
       visit(instruction, isUnderUnknown);
   }
 
-  bool hasChanged = false, hasUnknownLoop = false;
+  bool hasChanged = false, hasLoop = false, hasUnknownLoop = false;
 
 private:
   void visit(const Instruction &instruction, bool isUnderUnknown) {
@@ -184,6 +184,7 @@ private:
       for (size_t i = 0; i < instruction.operands.size(); ++i)
         if (kindOf(signature, i) == 'I' && !isUnknown[instruction.operands[i]])
           hasChanged = isUnknown[instruction.operands[i]] = true;
+    hasLoop |= instruction.op == Op::While;
     hasUnknownLoop |= instruction.op == Op::While && reads;
     for (const Block &block : instruction.blocks)
       visit(block, reads);
@@ -204,15 +205,13 @@ private:
 
 bool hasUnknownLoops(const Program &program) {
   constexpr int passes = 16;
-  if (!program.hasLoops)
-    return false;
   UnknownRegisters registers(program.i64Registers);
   for (int pass = 0; pass < passes; ++pass) {
     registers.hasChanged = false;
     registers.visit(program.body, false);
     if (registers.hasUnknownLoop)
       return true;
-    if (!registers.hasChanged)
+    if (!registers.hasChanged || !registers.hasLoop)
       return false;
   }
   return true;

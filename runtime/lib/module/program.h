@@ -121,7 +121,6 @@ struct Program {
   std::vector<uint32_t> uses;    // variables that it names, ascending
   std::vector<uint32_t> derived; // derived values of its target that it names, ascending
   uint32_t segmentCount = 0;
-  bool hasLoops = false;        // has a While
   bool hasUnknownLoops = false; // found by the function of this name
   bool hasArenaSize = false;
   Expression arenaSize;

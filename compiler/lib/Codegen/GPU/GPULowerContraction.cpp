@@ -1136,14 +1136,6 @@ private:
 
   /// True of a factor that was widened from at most 16 bits.
   static bool isOfFewBits(Value factor) {
-    if (auto argument = dyn_cast<BlockArgument>(factor)) {
-      auto op = dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
-      auto producer = op && argument.getArgNumber() < op.getNumDpsInputs()
-                          ? op.getDpsInputOperand(argument.getArgNumber())->get().getDefiningOp<linalg::GenericOp>()
-                          : linalg::GenericOp();
-      return producer && producer->getNumResults() == 1 &&
-             isOfFewBits(producer.getBody()->getTerminator()->getOperand(0));
-    }
     Operation *op = factor.getDefiningOp();
     return isa_and_present<arith::ExtSIOp, arith::ExtUIOp>(op) &&
            op->getOperand(0).getType().getIntOrFloatBitWidth() <= 16;
