@@ -253,6 +253,14 @@ def places():
         yield Node(f"center of {sizes}", "CenterCropPad", {"x": normal(5, 3, 7), "s": number(sizes)}, opset=18, constants=("s",), axes=[0, -1])
     for mode, pads in itertools.product(("reflect", "edge", "wrap"), ([2, 0, 1, 3], [0, 4, 3, 0])):
         yield Node(f"pad of mode {mode} by {pads}", "Pad", {"x": normal(4, 5), "p": number(pads)}, opset=19, constants=("p",), mode=mode)
+    for mode, pads in (("edge", [9, 0, 1, 12]), ("wrap", [4, 5, 3, 1]), ("edge", [-1, 2, 3, -2]), ("wrap", [1, -1, -2, 3])):
+        yield Node(f"pad of mode {mode} by {pads}", "Pad", {"x": normal(4, 5), "p": number(pads)}, opset=19, constants=("p",), mode=mode)
+        yield Node(f"pad of mode {mode} by {pads} of the call", "Pad", {"x": normal(4, 5), "p": number(pads)}, opset=19, fixed=("p",), mode=mode)
+    for mode, shape in itertools.product(("reflect", "edge", "wrap"), ((4, 5), (7, 4), (5, 7))):
+        node = helper.make_node
+        yield Node(f"pad of mode {mode} of {shape} up to sevens", "Shape", {"x": normal(*shape)}, opset=19,
+                   after=[node("Constant", [], ["seven"], value_ints=[7, 7]), node("Sub", ["seven", "made"], ["more"]), node("Constant", [], ["none"], value_ints=[0, 0]),
+                          node("Concat", ["none", "more"], ["p"], axis=0), node("Pad", ["x", "p"], ["y"], mode=mode)])
     for mode in ("DCR", "CRD"):
         yield Node(f"depth to space {mode}", "DepthToSpace", {"x": normal(2, 12, 3, 5)}, blocksize=2, mode=mode)
     yield Node("space to depth", "SpaceToDepth", {"x": normal(2, 3, 6, 9)}, blocksize=3)

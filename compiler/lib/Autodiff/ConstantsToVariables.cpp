@@ -236,10 +236,7 @@ private:
     return ", starts as " + std::to_string(static_cast<int>(start.getA().getValueAsDouble()));
   }
 
-  void say(const std::string &text) {
-    MLIRContext *context = &getContext();
-    context->getDiagEngine().emit(UnknownLoc::get(context), DiagnosticSeverity::Note) << text;
-  }
+  void say(const std::string &text) { emitNote(UnknownLoc::get(&getContext()), text); }
 
   void convert(StringRef name, Initializer &initializer) {
     ModuleOp module = getOperation();

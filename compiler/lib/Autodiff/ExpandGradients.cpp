@@ -3,6 +3,7 @@
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VX/Utils/CloneWithFreshSymbols.h"
 
 using namespace mlir;
@@ -41,9 +42,8 @@ LogicalResult expand(GradientOp op) {
   for (Value wrt : op.getWrt()) {
     Value gradient = reverse.get(wrt);
     if (!gradient && isComplete && !op.getZeroUnreached())
-      op.getContext()->getDiagEngine().emit(op.getLoc(), DiagnosticSeverity::Note)
-          << "the gradient with respect to " << describeWatched(wrt)
-          << " is 0: nothing that it is taken of depends on it, or its derivative is 0 everywhere";
+      emitNote(op.getLoc(), "the gradient with respect to " + describeWatched(wrt) +
+                                " is 0: nothing that it is taken of depends on it, or its derivative is 0 everywhere");
     results.push_back(gradient ? gradient : g.splatLike(0, wrt));
   }
   if (g.hasRefused() || !isComplete)

@@ -170,9 +170,9 @@ private:
     auto softmax = value.getDefiningOp<SoftmaxOp>();
     if (!softmax || value.getType() != output.getType() || static_cast<int64_t>(softmax.getAxis()) != axis)
       return output;
-    g.context->getDiagEngine().emit(UnknownLoc::get(g.context), DiagnosticSeverity::Note)
-        << "--loss: cross_entropy takes logits, and the output is what '" << describeSource(softmax.getLoc())
-        << "' makes of them: the loss takes its input";
+    emitNote(UnknownLoc::get(g.context), "--loss: cross_entropy takes logits, and the output is what '" +
+                                             describeSource(softmax.getLoc()) +
+                                             "' makes of them: the loss takes its input");
     return softmax.getInput();
   }
 

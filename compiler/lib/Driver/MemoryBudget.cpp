@@ -1,6 +1,7 @@
 // Chooses what a training step recomputes by what its arena takes on each target.
 #include "vx/Driver/Compilation.h"
 
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 #include "vx/Driver/RunPasses.h"
 #include "vx/Memory/Expressions.h"
@@ -147,10 +148,10 @@ Outcome Compilation::fitMemory(ModuleOp module) {
   std::string sizes;
   for (const std::string &size : getPlannedSizes(module))
     sizes += (sizes.empty() ? ", at " : ", ") + size;
-  module.getContext()->getDiagEngine().emit(UnknownLoc::get(module.getContext()), DiagnosticSeverity::Note)
-      << "the arena of '" << need.function << "' takes " << need.bytes << " bytes, " << first.bytes
-      << " without --memory" << sizes << "; " << recomputed << " values are computed again for it, by " << flops
-      << " flops";
+  emitNote(UnknownLoc::get(module.getContext()),
+           "the arena of '" + Twine(need.function) + "' takes " + Twine(need.bytes) + " bytes, " + Twine(first.bytes) +
+               " without --memory" + sizes + "; " + Twine(recomputed) + " values are computed again for it, by " +
+               Twine(flops) + " flops");
   return Outcome::Done;
 }
 

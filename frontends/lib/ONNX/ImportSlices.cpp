@@ -261,27 +261,59 @@ static void importSlice(NodeImporter &n) {
   n.setOutput(0, n.slice(n.getTensor(0), offsets, results, strides));
 }
 
-/// Pads one dimension by its own elements: the outermost one at each side (edge), the elements from the other end
-/// (wrap), or the mirrored elements (reflect).
-static Value padFromInside(NodeImporter &n, Value value, int64_t axis, DimAttr low, DimAttr high, StringRef mode) {
+/// Returns the elements of a dimension of `size` that lie at `count` positions, as a list. Position 0 is the
+/// dimension's own begin, and `first` may be negative.
+static Value getPlacesInside(NodeImporter &n, DimAttr size, DimAttr first, DimAttr count, StringRef mode) {
   Type i64 = n.builder.getI64Type();
-  DimAttr size = vx::getDim(typeOf(value), axis), result = addDims(addDims(size, low), high);
-  RankedTensorType listType = makeTensorType(result, i64);
-  auto spread = [&](DimAttr number) { return n.broadcastInDim(n.emitDim(number, i64), result, {}); };
-  Value places = n.emit<SubOp>(n.emitAs<IotaOp>(listType, 0), spread(low)), last = spread(subDims(size, n.dim(1)));
-  if (mode == "edge") {
-    places = n.emit<MaxOp>(n.emit<MinOp>(places, last), n.splatLike(0, places));
-  } else {
-    DimAttr period = size;
-    if (mode == "reflect") // of a single element all are that one
-      period = maxDims(subDims(mulDims(size, n.dim(2)), n.dim(2)), n.dim(1));
-    Value every = spread(period);
-    places = n.emit<RemOp>(n.emit<AddOp>(n.emit<RemOp>(places, every), every), every);
-    if (mode == "reflect")
-      places = n.emit<SubOp>(last, n.emit<AbsOp>(n.emit<SubOp>(last, places)));
+  RankedTensorType listType = makeTensorType(count, i64);
+  auto spread = [&](DimAttr number) { return n.broadcastInDim(n.emitDim(number, i64), count, {}); };
+  Value places = n.emit<AddOp>(n.emitAs<IotaOp>(listType, 0), spread(first)), last = spread(subDims(size, n.dim(1)));
+  if (mode == "edge")
+    return n.emit<MaxOp>(n.emit<MinOp>(places, last), n.splatLike(0, places));
+  DimAttr period = size;
+  if (mode == "reflect") // of a single element all are that one
+    period = maxDims(subDims(mulDims(size, n.dim(2)), n.dim(2)), n.dim(1));
+  Value every = spread(period);
+  places = n.emit<RemOp>(n.emit<AddOp>(n.emit<RemOp>(places, every), every), every);
+  if (mode == "reflect")
+    places = n.emit<SubOp>(last, n.emit<AbsOp>(n.emit<SubOp>(last, places)));
+  return places;
+}
+
+/// The numbers of elements that a side of a dimension gains and loses: one of both is 0.
+struct Side {
+  DimAttr added, removed;
+};
+
+static Side splitAmount(DimAttr amount) {
+  DimAttr zero = DimAttr::constant(amount.getContext(), 0);
+  if (isNotNegative(amount))
+    return {amount, zero};
+  return {maxDims(amount, zero), maxDims(subDims(zero, amount), zero)};
+}
+
+/// Pads one dimension by its own elements: the outermost one at each side (edge), the elements from the other end
+/// (wrap), or the mirrored elements (reflect). Removed elements are none of these, as in ONNX Runtime. Only the added
+/// elements are gathered: the others are copied in rows.
+static Value padFromInside(NodeImporter &n, Value value, int64_t axis, Side low, Side high, StringRef mode) {
+  Dims dims = vx::getDims(typeOf(value));
+  if (low.removed.asConstant() != 0 || high.removed.asConstant() != 0) {
+    Dims starts(dims.size(), n.dim(0));
+    starts[axis] = low.removed;
+    dims[axis] = subDims(subDims(dims[axis], low.removed), high.removed);
+    value = n.slice(value, starts, dims, SmallVector<int64_t>(dims.size(), 1));
   }
-  // Of a dimension without elements every place is a fault, which names the node.
-  return n.emit<GatherOp>(value, places, axis, IntegerAttr());
+  DimAttr size = dims[axis];
+  SmallVector<Value> parts;
+  auto add = [&](DimAttr first, DimAttr count) {
+    // Of a dimension without elements every place is a fault, which names the node.
+    if (count.asConstant() != 0)
+      parts.push_back(n.emit<GatherOp>(value, getPlacesInside(n, size, first, count, mode), axis, IntegerAttr()));
+  };
+  add(subDims(n.dim(0), low.added), low.added);
+  parts.push_back(value);
+  add(size, high.added);
+  return parts.size() == 1 ? value : n.emit<ConcatOp>(ValueRange(parts), axis);
 }
 
 /// The pads of all dimensions where only the call knows to which axes those of the node belong.
@@ -344,14 +376,23 @@ static void importPad(NodeImporter &n) {
     high[place] = pads[index + axes.size()];
   }
   if (mode != "constant") {
-    for (size_t index = 0; index < cuts.size(); ++index) {
+    SmallVector<Side> lows, highs;
+    for (auto [side, amounts] : {std::pair(&lows, &low), std::pair(&highs, &high)})
+      for (DimAttr amount : *amounts)
+        side->push_back(splitAmount(amount));
+    for (auto [index, cut] : llvm::enumerate(cuts)) {
       int64_t place = n.normalizeAxis(axes[index % axes.size()], rank, "axes");
-      DimAttr &amount = index < axes.size() ? low[place] : high[place];
-      amount = subDims(amount, cuts[index]);
+      (index < axes.size() ? lows : highs)[place] = {pads[index], cut};
     }
-    for (int64_t axis = 0; axis < rank; ++axis)
-      if (low[axis].asConstant() != 0 || high[axis].asConstant() != 0)
-        input = padFromInside(n, input, axis, low[axis], high[axis], mode);
+    Dims result = vx::getDims(typeOf(input));
+    for (int64_t axis = 0; axis < rank; ++axis) {
+      input = padFromInside(n, input, axis, lows[axis], highs[axis], mode);
+      // The elements that an amount of an unknown sign adds, less those that it removes, are that amount.
+      if (cuts.empty()) {
+        result[axis] = addDims(addDims(result[axis], low[axis]), high[axis]);
+        input = n.reshape(input, result);
+      }
+    }
     return n.setOutput(0, input);
   }
   Value padded = n.emit<PadOp>(input, value, n.toArray(low), n.toArray(high));

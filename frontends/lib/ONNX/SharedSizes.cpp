@@ -229,8 +229,8 @@ private:
       };
       if (auto known = dims.find(operand); known != dims.end())
         add(known->second);
-      else if (hasSources(operand))
-        for (int index : sources.lookup(operand).set_bits())
+      else if (auto from = sources.find(operand); from != sources.end())
+        for (int index : from->second.set_bits())
           add(inputDims[index]);
       for (const auto &name : own)
         if (!names.insert(name.getKey()).second)

@@ -58,6 +58,17 @@ ModelProto relu(const Dims &dims) {
   return model(graph({value("x", tensorType(F32, dims))}, {node("Relu", {"x"}, {"y"})}, {value("y")}));
 }
 
+TEST_F(ImportOnnx, SizesOfOneNameAlongAConcatDifferWhereThoseOfAnOperandAreNotKnown) {
+  GraphProto parts = graph({value("x", tensorType(F32, {"N", 4})), value("z", tensorType(F32, {"N", 4}))},
+                           {node("Shape", {"x"}, {"sizes"}), node("Reshape", {"x", "sizes"}, {"same"}),
+                            node("Concat", {"same", "z"}, {"y"}, {attribute("axis", int64_t(0))})},
+                           {value("y")});
+  OwningOpRef<ModuleOp> module = import(model(std::move(parts)));
+  ASSERT_TRUE(module) << report.issues.front().str();
+  auto types = module->lookupSymbol<func::FuncOp>("main").getArgumentTypes();
+  EXPECT_NE(getDim(cast<RankedTensorType>(types[0]), 0), getDim(cast<RankedTensorType>(types[1]), 0));
+}
+
 TEST_F(ImportOnnx, GivesAFunctionWithTheNamesOfTheGraph) {
   OwningOpRef<ModuleOp> module = import(relu({"batch", 4}));
   ASSERT_TRUE(module) << report.issues.front().str();

@@ -138,6 +138,13 @@ std::string describeDiagnostic(Diagnostic &diagnostic) {
   return text;
 }
 
+void emitNote(Location loc, const Twine &text) {
+  // DiagnosticEngine::emit(Location, DiagnosticSeverity) takes notes for parts of other diagnostics, and asserts it.
+  Diagnostic note(loc, DiagnosticSeverity::Note);
+  note << text;
+  loc->getContext()->getDiagEngine().emit(std::move(note));
+}
+
 std::string escapeControlCharacters(StringRef text) {
   std::string escaped;
   llvm::raw_string_ostream os(escaped);

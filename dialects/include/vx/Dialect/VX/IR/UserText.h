@@ -19,6 +19,9 @@ std::string describeStrategy(StrategyAttrInterface strategy);
 /// knows its source node only.
 std::string describeDiagnostic(mlir::Diagnostic &diagnostic);
 
+/// Tells the user something that is no fault. A remark would not do: these are MLIR's own, and are for its authors.
+void emitNote(mlir::Location loc, const llvm::Twine &text);
+
 /// Returns `text` with "\x1b" for the character 27, and likewise for all characters that a terminal executes. Names in
 /// files may have any character.
 std::string escapeControlCharacters(llvm::StringRef text);
