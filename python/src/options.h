@@ -50,11 +50,9 @@ struct Options {
                                                                            {"dropout", &vxc_options::dropout},
                                                                            {"onnx_export", &vxc_options::onnx_export},
                                                                            {"init", &vxc_options::init}};
-    const std::pair<const char *, uint8_t vxc_options::*> flags[] = {
-        {"strict_math", &vxc_options::strict_math},
-        {"external_weights", &vxc_options::external_weights},
-        {"keep_gradients", &vxc_options::keep_gradients},
-        {"strict", &vxc_options::strict}};
+    const std::pair<const char *, uint8_t vxc_options::*> flags[] = {{"strict_math", &vxc_options::strict_math},
+                                                                     {"keep_gradients", &vxc_options::keep_gradients},
+                                                                     {"strict", &vxc_options::strict}};
     const std::pair<const char *, double vxc_options::*> numbers[] = {{"clip_norm", &vxc_options::clip_norm},
                                                                       {"clip_value", &vxc_options::clip_value}};
     const std::pair<const char *, int64_t vxc_options::*> counts[] = {{"classes", &vxc_options::classes},
@@ -76,6 +74,8 @@ struct Options {
         for (auto [known, field] : counts)
           if (name == known)
             raw.*field = nb::cast<int64_t>(value), isKnown = true;
+        if (name == "weights")
+          raw.weights = parseWeights(nb::cast<std::string>(value)), isKnown = true;
         if (name == "threads")
           raw.threads = nb::cast<uint32_t>(value), isKnown = true;
         if (name == "dims" || name == "variants") {
@@ -98,6 +98,14 @@ struct Options {
   Options(const Options &) = delete;
 
 private:
+  static uint8_t parseWeights(const std::string &text) {
+    for (auto [name, number] : {std::pair("inside", VXC_WEIGHTS_INSIDE), std::pair("external", VXC_WEIGHTS_EXTERNAL),
+                                std::pair("reference", VXC_WEIGHTS_REFERENCE)})
+      if (text == name)
+        return number;
+    throw nb::value_error(
+        ("compile: option 'weights': expected inside, external or reference, got '" + text + "'").c_str());
+  }
   const char *keep(const std::string &text) { return texts.emplace_back(std::make_unique<std::string>(text))->c_str(); }
 };
 

@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED); // it owns the weights that a module names
   const vx::fuzz::KindAndText input(data, size);
   const int kind = input.kind % 3;
-  std::vector<std::string> files;
+  vx::ModelFiles files;
   vx::LanguageModel model;
   std::string error;
   mlir::OwningOpRef<mlir::ModuleOp> module;

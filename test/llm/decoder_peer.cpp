@@ -6,6 +6,8 @@
 //
 //   prefill ID...        extend PAST ID...        decode PAST ID
 //
+// or "save PATH", which writes the instance's module and prints "saved".
+//
 // It prints "done ROWS" and appends the logits to the file LOGITS, f32, or prints "failed" and the reason. With
 // EXPECTED, a file of logits, a call whose logits are apart from these by more than SHARE of their largest one has
 // failed, and so has the run if a number is left over.
@@ -62,6 +64,13 @@ static int run(const std::string &path, const std::string &device, int64_t conte
     std::istringstream words(line);
     std::string function;
     words >> function;
+    if (function == "save") {
+      std::string saved;
+      words >> saved;
+      instance.saveModule(saved, {});
+      std::cout << "saved\n";
+      continue;
+    }
     std::vector<int64_t> numbers;
     for (int64_t number; words >> number;)
       numbers.push_back(number);

@@ -144,8 +144,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
          "-o,--output", options.output,
          "Module file to write, or text with --stop-after, where '-' prints it; the model's name with .vxm by default")
       ->group("Model");
-  app.add_option("--weights", options.weights, "inside the module, or external: a file beside it")
-      ->check(oneOf({"inside", "external"}))
+  app.add_option("--weights", options.weights,
+                 "inside the module, external: in a file beside it, or reference: in the model's own GGUF or "
+                 "safetensors files beside it")
+      ->check(oneOf({"inside", "external", "reference"}))
       ->group("Model");
 
   app.add_flag("--strict", options.strict,
@@ -351,7 +353,9 @@ static int run(const char *name, int argc, char **argv) {
   request.onnx_export = orNull(options.exported);
   request.dropout = orNull(options.dropout);
   request.precision = options.precision.c_str();
-  request.external_weights = options.weights == "external";
+  request.weights = options.weights == "external"    ? VXC_WEIGHTS_EXTERNAL
+                    : options.weights == "reference" ? VXC_WEIGHTS_REFERENCE
+                                                     : VXC_WEIGHTS_INSIDE;
   request.on_message = [](void *data, vxc_severity severity, const char *message) {
     static_cast<Sink *>(data)->console.say(severity, message);
   };

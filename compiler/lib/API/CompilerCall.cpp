@@ -4,7 +4,6 @@
 #include "vx/Autodiff/Training.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
-#include "vx/Frontend/LanguageModels/LanguageModel.h"
 #include "vx/Target/CUDA.h"
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 #include "vx/Target/ROCM.h"
@@ -164,7 +163,10 @@ vxc_result CompilerCall::parseOptions() {
   compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";
   compilation.threads = options.threads;
   compilation.strictMath = options.strict_math;
-  compilation.externalWeights = options.external_weights;
+  if (options.weights > VXC_WEIGHTS_REFERENCE)
+    return fail(VXC_USAGE, "option 'weights': expected 0 (inside), 1 (external) or 2 (reference), got " +
+                               std::to_string(options.weights));
+  compilation.externalWeights = options.weights == VXC_WEIGHTS_EXTERNAL;
   if (options.verify)
     compilation.verify = [this](const std::string &path) -> std::string {
       const char *reason = options.verify(options.user_data, path.c_str());
@@ -265,8 +267,8 @@ OwningOpRef<ModuleOp> CompilerCall::loadFolder(MLIRContext &context, StringRef p
   std::optional<EmbeddingFolder> folder = readEmbeddingFolder(path, error);
   if (!folder)
     return refuse(VXC_UNSUPPORTED, error);
-  folderFiles = folder->files;
-  folderFiles.push_back(folder->modelPath);
+  modelFiles.paths = folder->files;
+  modelFiles.paths.push_back(folder->modelPath);
   OwningOpRef<ModuleOp> module;
   if (folder->isOnnx) {
     ImportReport report;
@@ -276,7 +278,7 @@ OwningOpRef<ModuleOp> CompilerCall::loadFolder(MLIRContext &context, StringRef p
     if (!module)
       return module;
   } else {
-    module = importEncoder(context, llvm::sys::path::parent_path(folder->modelPath), folderFiles, error);
+    module = importEncoder(context, llvm::sys::path::parent_path(folder->modelPath), modelFiles, error);
     if (!module)
       return refuse(VXC_UNSUPPORTED, error);
   }
@@ -306,7 +308,7 @@ OwningOpRef<ModuleOp> CompilerCall::loadDecoder(MLIRContext &context, StringRef 
   }
   for (LanguageModel::Asset &asset : model.assets)
     compilation.assets.push_back({std::move(asset.name), std::move(asset.kind), std::move(asset.bytes)});
-  folderFiles = std::move(model.files);
+  modelFiles = std::move(model.files);
   if (!isGgufFile(path))
     moduleName = llvm::sys::path::filename(path.rtrim('/')).str();
   return module;
@@ -419,7 +421,7 @@ vxc_result CompilerCall::checkFiles(const char *modelPath, StringRef outputPath,
     files.addInput("the model", modelPath);
   for (const std::string &file : externalFiles)
     files.addInput("external data of the model,", file);
-  for (const std::string &file : folderFiles)
+  for (const std::string &file : modelFiles.paths)
     files.addInput("a file of the model,", file);
   if (compilation.stopAfter == Phase::Module) {
     files.addOutput("the module", outputPath.str());
@@ -461,7 +463,8 @@ vxc_result CompilerCall::run(const char *modelPath, const char *outputPath) {
     return result;
   auto loadFile = [&](MLIRContext &context, vxc_result &result) {
     OwningOpRef<ModuleOp> module = load(context, modelPath, result);
-    if (module && (result = checkFiles(modelPath, output, externalFiles)) != VXC_DONE)
+    if (module && ((result = checkFiles(modelPath, output, externalFiles)) != VXC_DONE ||
+                   (result = referToFiles(modelPath, output)) != VXC_DONE))
       module = {};
     return module;
   };
@@ -469,11 +472,43 @@ vxc_result CompilerCall::run(const char *modelPath, const char *outputPath) {
                  [&](Compilation &job, ModuleOp module, std::string &text) { return job.run(module, output, text); });
 }
 
+/// A module in memory has no folder.
+vxc_result CompilerCall::checkWeightsInside() const {
+  return options.weights == VXC_WEIGHTS_INSIDE
+             ? VXC_DONE
+             : fail(VXC_USAGE, "option 'weights': expected 0 (inside) for a module in memory, got " +
+                                   std::to_string(options.weights));
+}
+
+/// Before the module is compiled, the model's files are compared with the folder that the module will look in.
+vxc_result CompilerCall::referToFiles(const char *modelPath, StringRef output) {
+  if (options.weights != VXC_WEIGHTS_REFERENCE || options.check_only || compilation.stopAfter != Phase::Module)
+    return VXC_DONE;
+  if (modelFiles.weights.empty())
+    return fail(VXC_USAGE, std::string(modelPath) +
+                               ": --weights=reference: expected a GGUF file, or a folder with safetensors files, got "
+                               "a model of another form; use --weights=external");
+  auto folderOf = [](StringRef path) {
+    StringRef folder = llvm::sys::path::parent_path(path);
+    return folder.empty() ? StringRef(".") : folder;
+  };
+  for (const WeightFile &file : modelFiles.weights) {
+    bool isBeside = false;
+    (void)llvm::sys::fs::equivalent(folderOf(file.path), folderOf(output), isBeside);
+    if (!isBeside)
+      return fail(VXC_USAGE, "--weights=reference: expected the module in the folder of '" + file.path + "', got '" +
+                                 output.str() + "': a module finds its files by their names in its own folder");
+    compilation.referencedFiles.push_back(
+        {file.path, {reinterpret_cast<const char *>(file.bytes.data()), file.bytes.size()}});
+  }
+  return VXC_DONE;
+}
+
 vxc_result CompilerCall::runBytes(StringRef model, const char *name, std::unique_ptr<ModuleBytes> &module) {
   if (!model.data())
     return fail(VXC_USAGE, "argument 'model' is a null pointer");
-  if (options.external_weights)
-    return fail(VXC_USAGE, "option 'external_weights' is set, expected the weights of a module in memory inside of it");
+  if (vxc_result result = checkWeightsInside(); result != VXC_DONE)
+    return result;
   if (vxc_result result = checkLists(); result != VXC_DONE)
     return result;
   if (vxc_result result = parseOptions(); result != VXC_DONE)
@@ -596,8 +631,8 @@ vxc_result CompilerCall::runBuilt(const Built &built, const char *outputPath, st
       return fail(VXC_USAGE, "option '" + std::string(name) +
                                  "': expected none for a graph, got one: it is for models of files, and a graph states "
                                  "its training itself");
-  if (bytes && options.external_weights)
-    return fail(VXC_USAGE, "option 'external_weights' is set, expected the weights of a module in memory inside of it");
+  if (vxc_result result = bytes ? checkWeightsInside() : VXC_DONE; result != VXC_DONE)
+    return result;
   if (vxc_result result = checkLists(); result != VXC_DONE)
     return result;
   const char *form = std::exchange(options.onnx_export, nullptr);

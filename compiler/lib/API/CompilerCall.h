@@ -3,6 +3,7 @@
 #define VX_LIB_API_COMPILERCALL_H
 
 #include "vx/Driver/Compilation.h"
+#include "vx/Frontend/LanguageModels/LanguageModel.h"
 #include "vx/Frontend/ONNX/ExportOnnx.h"
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 #include "vx/Frontend/SentenceTransformers/EmbeddingFolder.h"
@@ -86,12 +87,14 @@ private:
   vxc_result compileIn(mlir::MLIRContext &context, llvm::StringRef modelName, LoadFunction load, CompileFunction run);
   vxc_result checkFiles(const char *modelPath, llvm::StringRef outputPath,
                         llvm::ArrayRef<std::string> externalFiles) const;
+  vxc_result checkWeightsInside() const;
+  vxc_result referToFiles(const char *modelPath, llvm::StringRef output);
   bool confirm(const CompilationReport &report, std::string &error) const;
 
   vxc_options options;
   CompilationOptions compilation;
   std::vector<std::string> externalFiles; // of the model
-  std::vector<std::string> folderFiles;   // of a folder, beside the ONNX model
+  ModelFiles modelFiles;                  // of a folder or of a GGUF file
   std::string moduleName;                 // empty: that of the model's file
   ExportOptions exporting;
   bool hasExport = true;

@@ -828,8 +828,13 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
     return Outcome::Cancelled;
   std::string error;
   bool refused = false;
-  ModuleWriterOptions settings{
-      options.modelName, options.externalWeights, skeleton ? &*skeleton : nullptr, options.assets, {}, {}};
+  ModuleWriterOptions settings{options.modelName,
+                               options.externalWeights,
+                               options.referencedFiles,
+                               skeleton ? &*skeleton : nullptr,
+                               options.assets,
+                               {},
+                               {}};
   if (options.verify)
     settings.verify = [&](const std::string &path) {
       std::string reason = options.verify(path);

@@ -715,7 +715,38 @@ private:
     return static_cast<uint32_t>(root.sections.size() - 1);
   }
 
-  /// Writes all constants, one after another, and their table.
+  /// The file of the model that has all bytes of the constant, with their offset there. Null if none has.
+  const ReferencedFile *findFile(ElementsAttr value, uint64_t &offset) const {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+    if (!resource)
+      return nullptr;
+    ArrayRef<char> bytes = resource.getRawHandle().getBlob()->getData();
+    for (const ReferencedFile &file : options.referencedFiles)
+      if (!bytes.empty() && bytes.begin() >= file.bytes.begin() && bytes.end() <= file.bytes.end()) {
+        offset = bytes.begin() - file.bytes.begin();
+        return &file;
+      }
+    return nullptr;
+  }
+
+  /// Completes the sections of the model's files.
+  void finishReferences() {
+    for (auto [file, number] : fileSections) {
+      format::SectionT &section = *root.sections[number];
+      const std::span bytes(reinterpret_cast<const uint8_t *>(file->bytes.data()), file->bytes.size());
+      std::vector<vx_file_range> constants;
+      for (const auto &constant : root.constants)
+        if (constant->section == number)
+          constants.push_back({constant->offset, constant->size});
+      section.external_file = llvm::sys::path::filename(file->path).str();
+      section.size = bytes.size();
+      section.hash = vx_hash64(bytes.data(), bytes.size());
+      section.reference = std::make_unique<format::ReferenceT>();
+      section.reference->samples = vx_hash64_samples(bytes.data(), bytes.size(), constants.data(), constants.size());
+    }
+  }
+
+  /// Writes all constants that no file of the model has, in sequence, and the table of all.
   void writeWeights(Output &file, uint32_t section) {
     uint64_t begin = file.tell(), total = 0;
     for (auto &[value, known] : shared.constants) {
@@ -724,11 +755,18 @@ private:
       constant->name = !known.names.empty() ? known.names.front().str()
                        : resource           ? resource.getRawHandle().getKey().str()
                                             : "constant_" + std::to_string(known.number);
-      constant->section = section;
-      constant->offset = alignTo(total, 64);
       constant->size = getSize(cast<ShapedType>(value.getType()));
       constant->type = encodeType(value.getType(), {});
-      total = constant->offset + constant->size;
+      if (const ReferencedFile *known = findFile(value, constant->offset)) {
+        auto [place, isNew] = fileSections.insert({known, 0});
+        if (isNew)
+          place->second = addSection(format::SectionKind::Weights);
+        constant->section = place->second;
+      } else {
+        constant->section = section;
+        constant->offset = alignTo(total, VX_BUFFER_ALIGNMENT);
+        total = constant->offset + constant->size;
+      }
       root.constants.push_back(std::move(constant));
     }
     // The same bytes under each further name: no program reads these entries, who looks for a name does.
@@ -738,10 +776,13 @@ private:
         alias->name = name.str();
         root.constants.push_back(std::move(alias));
       }
+    finishReferences();
     file.reserve(total + codeBytes());
     StreamingHash hash(total);
     for (auto &[value, known] : shared.constants) {
       const format::ConstantT &constant = *root.constants[known.number];
+      if (constant.section != section)
+        continue;
       hash.appendZeros(begin + constant.offset - file.tell());
       file.padTo(begin + constant.offset);
       emitBytes(value, [&](ArrayRef<char> bytes) {
@@ -889,6 +930,7 @@ private:
   ArrayAttr instanceSymbols; // names, in the order of the module's table
   llvm::StringMap<uint32_t> programNumbers;
   std::vector<std::pair<uint32_t, const std::vector<char> *>> codeSections;
+  llvm::MapVector<const ReferencedFile *, uint32_t> fileSections;
 };
 
 } // namespace
@@ -908,7 +950,7 @@ LogicalResult writeModule(StringRef path, ArrayRef<TargetContents> targets, cons
 
 LogicalResult writeModule(ModuleBytes &bytes, ArrayRef<TargetContents> targets, const ModuleWriterOptions &options,
                           std::string &error) {
-  assert(!options.externalWeights && !options.verify && "for files");
+  assert(!options.externalWeights && options.referencedFiles.empty() && !options.verify && "for files");
   Writer writer("", targets, options, error);
   writer.collect();
   return writer.writeBytes(bytes);

@@ -96,7 +96,7 @@ llvm::Error addTokenizer(llvm::StringRef folder, ConfigFile &config, LanguageMod
   if (!generation)
     return generation.takeError();
   if (generation->exists())
-    model.files.push_back(generation->getName());
+    model.files.paths.push_back(generation->getName());
   readTokens(*generation, "eos_token_id", ends);
   if (llvm::Error error = generation->takeError())
     return error;
@@ -106,9 +106,9 @@ llvm::Error addTokenizer(llvm::StringRef folder, ConfigFile &config, LanguageMod
   llvm::Expected<std::string> bytes = readWholeFile(path);
   if (!bytes)
     return bytes.takeError();
-  model.files.push_back(path);
+  model.files.paths.push_back(path);
   model.assets.push_back({"tokenizer.json", "application/json", std::move(*bytes)});
-  llvm::Expected<ChatTemplateFile> chat = readChatTemplate(folder, model.files);
+  llvm::Expected<ChatTemplateFile> chat = readChatTemplate(folder, model.files.paths);
   if (!chat)
     return chat.takeError();
   addSettings(model, ends, *chat);
@@ -120,7 +120,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::S
   llvm::Expected<ConfigFile> config = ConfigFile::read(joinPath(folder, "config.json"));
   if (!config)
     return config.takeError();
-  result.files.push_back(config->getName());
+  result.files.paths.push_back(config->getName());
   const std::string type = config->getString("model_type").value_or("");
   DecoderSettings settings = type == "gpt2"          ? readGpt2(*config)
                              : type == "phi"         ? readPhi2(*config)
@@ -131,7 +131,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFolder(MLIRContext &context, llvm::S
   llvm::Expected<WeightFiles> weights = WeightFiles::openFolder(folder);
   if (!weights)
     return weights.takeError();
-  result.files.insert(result.files.end(), weights->getPaths().begin(), weights->getPaths().end());
+  weights->addTo(result.files);
   ModelBuilder model(context, *weights, type);
   if (type == "gpt2" && weights->contains("transformer.wte.weight"))
     settings.names = addPrefix(settings.names);
@@ -157,7 +157,6 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
   std::string error;
   if (!GgufModel::open(path.str(), *file, error))
     return makeConfigError(error);
-  result.files = file->paths();
   const GgufValue *value = file->find("general.architecture");
   const std::optional<std::string_view> stated =
       value && value->kind() != GgufKind::array ? value->stringAt(0) : std::nullopt;
@@ -168,6 +167,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
                            llvm::join(llvm::ArrayRef(kGgufDecoders), ", ") + ", " + kGgufEncoder + ", got " +
                            (value ? value->text() : "none"));
   const WeightFiles weights = WeightFiles::ofGguf(file);
+  weights.addTo(result.files);
   ModelBuilder model(context, weights, architecture);
   if (isEncoder) {
     if (OwningOpRef<ModuleOp> module = importEncoderFile(model, *file, path, result))

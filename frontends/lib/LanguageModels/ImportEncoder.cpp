@@ -65,8 +65,7 @@ constexpr llvm::StringRef kUnusedTensors[] = {"pooler.",
                                               "bert.embeddings.position_ids",
                                               "roberta.embeddings.position_ids"};
 
-llvm::Expected<OwningOpRef<ModuleOp>> buildEncoder(MLIRContext &context, llvm::StringRef folder,
-                                                   std::vector<std::string> &files) {
+llvm::Expected<OwningOpRef<ModuleOp>> buildEncoder(MLIRContext &context, llvm::StringRef folder, ModelFiles &files) {
   const std::string path = joinPath(folder, "config.json");
   llvm::Expected<ConfigFile> config = ConfigFile::read(path);
   if (!config)
@@ -83,8 +82,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> buildEncoder(MLIRContext &context, llvm::S
   llvm::Expected<WeightFiles> weights = WeightFiles::openFolder(folder);
   if (!weights)
     return weights.takeError();
-  files.push_back(config->getName());
-  files.insert(files.end(), weights->getPaths().begin(), weights->getPaths().end());
+  files.paths.push_back(config->getName());
+  weights->addTo(files);
   ModelBuilder model(context, *weights, type);
   if (type == "nomic_bert")
     buildNomicBert(model, *config);
@@ -101,7 +100,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> buildEncoder(MLIRContext &context, llvm::S
 
 } // namespace
 
-OwningOpRef<ModuleOp> importEncoder(MLIRContext &context, llvm::StringRef folder, std::vector<std::string> &files,
+OwningOpRef<ModuleOp> importEncoder(MLIRContext &context, llvm::StringRef folder, ModelFiles &files,
                                     std::string &error) {
   llvm::Expected<OwningOpRef<ModuleOp>> module = buildEncoder(context, folder, files);
   if (module)

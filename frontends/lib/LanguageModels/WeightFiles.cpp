@@ -86,7 +86,7 @@ llvm::Expected<WeightFiles> WeightFiles::openFolder(llvm::StringRef folder) {
   std::map<std::string, std::string> fileOfTensor;
   std::map<std::string, size_t> numbers; // of the shards
   auto shards = std::make_shared<std::vector<Shard>>();
-  result.paths.push_back(result.name);
+  result.files.paths.push_back(result.name);
   if (hasIndex) {
     llvm::Expected<std::map<std::string, std::string>> files = readIndex(result.name);
     if (!files)
@@ -101,7 +101,7 @@ llvm::Expected<WeightFiles> WeightFiles::openFolder(llvm::StringRef folder) {
           return makeConfigError(path + ": expected a file, since " + kIndex + " has tensor '" + tensor +
                                  "' in it, got none");
         shards->push_back({path, {}, {}});
-        result.paths.push_back(path);
+        result.files.paths.push_back(path);
       }
   } else {
     shards->push_back({result.name, {}, {}});
@@ -110,6 +110,7 @@ llvm::Expected<WeightFiles> WeightFiles::openFolder(llvm::StringRef folder) {
   for (Shard &shard : *shards) {
     if (llvm::Error error = openShard(shard))
       return error;
+    result.files.weights.push_back({shard.path, shard.mapping.bytes()});
     for (const SafeTensorEntry &entry : shard.content.tensors) {
       auto [holder, isNew] = holders.try_emplace(entry.name, &shard);
       if (!isNew)
@@ -136,12 +137,19 @@ llvm::Expected<WeightFiles> WeightFiles::openFolder(llvm::StringRef folder) {
 
 WeightFiles WeightFiles::ofGguf(std::shared_ptr<const GgufModel> model) {
   WeightFiles result;
-  result.paths = model->paths();
-  result.name = result.paths.front();
+  result.files.paths = model->paths();
+  result.name = result.files.paths.front();
+  for (size_t i = 0; i < result.files.paths.size(); ++i)
+    result.files.weights.push_back({result.files.paths[i], model->bytesOf(i)});
   for (const GgufTensor &tensor : model->tensors())
     result.tensors[tensor.name] = {tensor.type->name, tensor.dims, tensor.bytes};
   result.owner = std::move(model);
   return result;
+}
+
+void WeightFiles::addTo(ModelFiles &all) const {
+  all.paths.insert(all.paths.end(), files.paths.begin(), files.paths.end());
+  all.weights.insert(all.weights.end(), files.weights.begin(), files.weights.end());
 }
 
 const StoredTensor *WeightFiles::find(llvm::StringRef tensor) const {

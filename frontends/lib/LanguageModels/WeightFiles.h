@@ -2,6 +2,8 @@
 #ifndef VX_LIB_LANGUAGEMODELS_WEIGHTFILES_H
 #define VX_LIB_LANGUAGEMODELS_WEIGHTFILES_H
 
+#include "vx/Frontend/LanguageModels/LanguageModel.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -45,14 +47,14 @@ public:
 
   /// The file that messages name: the index of several files.
   const std::string &getName() const { return name; }
-  /// All files.
-  const std::vector<std::string> &getPaths() const { return paths; }
+  /// Adds all files to `files`.
+  void addTo(ModelFiles &files) const;
   /// Owns the mapped bytes.
   const std::shared_ptr<const void> &getOwner() const { return owner; }
 
 private:
   std::string name;
-  std::vector<std::string> paths;
+  ModelFiles files;
   llvm::StringMap<StoredTensor> tensors;
   std::shared_ptr<const void> owner;
 };

@@ -258,7 +258,8 @@ uint64_t DeviceModule::constantBytes() const {
   return bytes;
 }
 
-// Leaves the memory null where the device cannot read the file in place.
+// Leaves the memory null where the device cannot read the file in place, or the file of a model has the constant at an
+// address that kernels do not take.
 Status DeviceModule::importConstant(size_t index) {
   KeptBuffer &buffer = constants[index];
   buffer.size = data().constants[index].size;
@@ -266,6 +267,8 @@ Status DeviceModule::importConstant(size_t index) {
     buffer.memory = empty.memory;
     return okStatus();
   }
+  if (reinterpret_cast<uintptr_t>(bytesOf(index).data()) % VX_BUFFER_ALIGNMENT != 0)
+    return okStatus();
   return device().importHost(bytesOf(index).data(), buffer.size, buffer.memory);
 }
 

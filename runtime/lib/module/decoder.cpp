@@ -252,9 +252,13 @@ Status Decoder::constant(const format::Constant &source, Constant &result) {
   result.size = source.size();
   VX_RETURN_IF_ERROR(checkDevice(source.device()));
   VX_RETURN_IF_ERROR(insideSection(result.section, SectionKind::Weights, result.offset, result.size));
-  if (result.offset % VX_BUFFER_ALIGNMENT != 0)
-    return failure(VX_INVALID_MODULE, "offset {} is no multiple of {}", result.offset, VX_BUFFER_ALIGNMENT);
   VX_RETURN_IF_ERROR(valueType(source.type(), 0, result.type));
+  // A file of the model has its own alignment; DeviceModule copies the constants that kernels cannot read there.
+  const uint64_t alignment = data.sections[result.section].samples
+                                 ? std::max<uint64_t>(elementTypeBits(result.type.elementType) / 8, 1)
+                                 : VX_BUFFER_ALIGNMENT;
+  if (result.offset % alignment != 0)
+    return failure(VX_INVALID_MODULE, "offset {} is no multiple of {}", result.offset, alignment);
   std::vector<int64_t> dims;
   for (const Expression &dim : result.type.dims)
     VX_RETURN_IF_ERROR(dim.evaluate({}, dims.emplace_back()));

@@ -283,6 +283,8 @@ std::string Module::describe() const {
     json.member("hash", fmt::format("{:016x}", section.hash));
     if (!section.externalFile.empty())
       json.member("external_file", section.externalFile);
+    if (section.samples)
+      json.member("samples", fmt::format("{:016x}", *section.samples));
     json.endObject();
   }
   json.endArray().key("targets").beginArray();

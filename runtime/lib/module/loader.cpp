@@ -25,6 +25,7 @@ struct ModuleLoader {
   Status readMetadata(const format::Module *&root);
   Status readSections(const format::Module &root);
   Status mapExternal(Section &section, std::map<std::string, size_t> &opened);
+  Status checkReferences() const;
   Status checkPair(const Section &section, const std::string &path, std::span<const uint8_t> file) const;
   void buildSignature();
   void buildAssets();
@@ -182,6 +183,15 @@ Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t>
     VX_RETURN_IF_ERROR(FileMapping::open(folder + section.externalFile, mapping));
     module.externalMappings.push_back(std::move(mapping));
   }
+  if (section.samples) {
+    section.bytes = module.externalMappings[place->second].bytes();
+    if (section.offset == 0 && section.size == section.bytes.size())
+      return okStatus();
+    return failure(VX_INVALID_MODULE,
+                   "expected the file of the model '{}' as it was compiled, {} bytes at {}, got {} bytes: it was "
+                   "changed, so compile the model again",
+                   folder + section.externalFile, section.size, section.offset, section.bytes.size());
+  }
   if (section.offset < sizeof(vx_weights_header))
     return failure(VX_INVALID_MODULE, "{} bytes at {} overlap the header of the external file '{}'", section.size,
                    section.offset, section.externalFile);
@@ -191,6 +201,28 @@ Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t>
     return failure(VX_INVALID_MODULE, "{} bytes at {} are outside the external file '{}' of {} bytes", section.size,
                    section.offset, section.externalFile, file.size());
   section.bytes = file.subspan(section.offset, section.size);
+  return okStatus();
+}
+
+// After the constants are known to lie in their sections.
+Status ModuleLoader::checkReferences() const {
+  const ModuleData &data = module.contents;
+  for (uint32_t i = 0; i < data.sections.size(); ++i) {
+    const Section &section = data.sections[i];
+    if (!section.samples)
+      continue;
+    std::vector<vx_file_range> constants;
+    for (const Constant &constant : data.constants)
+      if (constant.section == i)
+        constants.push_back({constant.offset, constant.size});
+    if (const uint64_t samples =
+            vx_hash64_samples(section.bytes.data(), section.bytes.size(), constants.data(), constants.size());
+        samples != *section.samples)
+      return failure(VX_INVALID_MODULE,
+                     "section {}: expected the file of the model '{}' as it was compiled, with the id {:016x}, got the "
+                     "id {:016x}: it was changed, so compile the model again",
+                     i, section.externalFile, *section.samples, samples);
+  }
   return okStatus();
 }
 
@@ -206,6 +238,10 @@ Status ModuleLoader::readSections(const format::Module &root) {
     section.offset = source.offset();
     section.size = source.size();
     section.hash = source.hash();
+    if (source.reference())
+      section.samples = source.reference()->samples();
+    if (section.samples && !source.external_file())
+      return failure(VX_INVALID_MODULE, "is a file of the model, and has no name of a file");
     if (section.offset % VX_SECTION_ALIGNMENT != 0)
       return failure(VX_INVALID_MODULE, "offset {} is no multiple of {}", section.offset, VX_SECTION_ALIGNMENT);
     if (source.external_file()) {
@@ -371,6 +407,7 @@ Status ModuleLoader::run() {
   VX_RETURN_IF_ERROR(readMetadata(root));
   VX_RETURN_IF_ERROR(readSections(*root));
   VX_RETURN_IF_ERROR(Decoder(module.contents, header.metadata_size).decode(*root));
+  VX_RETURN_IF_ERROR(checkReferences());
   buildSignature();
   buildAssets();
   buildTraining();

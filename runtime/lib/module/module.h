@@ -94,6 +94,7 @@ struct Section {
   uint64_t size = 0;
   uint64_t hash = 0;
   std::string externalFile;
+  std::optional<uint64_t> samples; // of a file of the model: vx_hash64_samples
   std::span<const uint8_t> bytes;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,9 @@ public:
   }
 
   Status run() {
+    for (uint32_t i = 0; i < root.sections.size(); ++i)
+      if (root.sections[i]->reference)
+        packReferenced(i);
     if (!values.empty()) {
       findSection();
       for (const FirstValue &value : values)
@@ -64,6 +68,32 @@ public:
 
 private:
   format::VariableT &variable(const FirstValue &value) { return *root.variables[value.variable]; }
+
+  // Takes the constants out of a file of the model: the saved module may lie elsewhere.
+  void packReferenced(uint32_t number) {
+    // From offset and size in the file to the offset in the new section; a constant with several names is there once.
+    std::map<std::pair<uint64_t, uint64_t>, uint64_t> offsets;
+    std::vector<Part> constants;
+    uint64_t end = 0;
+    for (const auto &constant : root.constants) {
+      if (constant->section != number)
+        continue;
+      auto [place, isNew] =
+          offsets.emplace(std::pair(constant->offset, constant->size), alignTo(end, VX_BUFFER_ALIGNMENT));
+      if (isNew) {
+        constants.push_back(
+            {place->second, module.data().sections[number].bytes.subspan(static_cast<size_t>(constant->offset),
+                                                                         static_cast<size_t>(constant->size))});
+        end = place->second + constant->size;
+      }
+      constant->offset = place->second;
+    }
+    format::SectionT &section = *root.sections[number];
+    section.reference.reset();
+    section.size = end;
+    section.hash = hashOf(constants, end);
+    packed[number] = std::move(constants);
+  }
 
   // The constant that a module which was saved before has for this variable.
   format::ConstantT *known(const FirstValue &value) {
@@ -166,11 +196,11 @@ private:
     for (uint32_t i = 0; i < root.sections.size(); ++i) {
       const uint64_t begin = root.sections[i]->offset;
       VX_RETURN_IF_ERROR(padTo(begin));
-      if (i != section) {
+      if (i != section && !packed.contains(i)) {
         VX_RETURN_IF_ERROR(append(module.data().sections[i].bytes));
         continue;
       }
-      for (const Part &part : parts) {
+      for (const Part &part : i == section ? parts : packed[i]) {
         VX_RETURN_IF_ERROR(padTo(begin + part.offset));
         VX_RETURN_IF_ERROR(append(part.bytes));
       }
@@ -203,6 +233,7 @@ private:
   uint32_t section = UINT32_MAX;
   uint64_t size = 0; // of that section
   std::vector<Part> parts;
+  std::map<uint32_t, std::vector<Part>> packed; // of sections that were files of the model
   PartialFile file;
   uint64_t written = 0;
 };

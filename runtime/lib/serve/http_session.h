@@ -41,6 +41,11 @@ public:
       : server(std::move(server)), stream(std::move(taken)), timer(stream.get_executor()), address(std::move(address)),
         isAdminPort(isAdminPort) {}
   ~HttpSession() override {
+    // A server that counts no connections counts no requests and bytes of theirs: these go first.
+    reader.reset();
+    exchange.reset();
+    if (isCounted)
+      --server->requests;
     server->counts.remove(networkOf(address));
     std::lock_guard guard(server->lock);
     server->connectionClosed.notify_all();

@@ -119,11 +119,11 @@ TEST(ModuleLoader, header) {
   EXPECT_EQ(messageFor(withHeaderField<uint8_t>(0, 'v')), "is no vx module: it does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor({'P', 'K'}), "is no vx module: the file has 2 bytes and does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR + 1)),
-            "has the format version 4.3, this runtime reads 3.0 to 3.3");
+            "has the format version 4.4, this runtime reads 3.0 to 3.4");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR - 1)),
-            "has the format version 2.3, this runtime reads 3.0 to 3.3");
+            "has the format version 2.4, this runtime reads 3.0 to 3.4");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_minor), VX_MODULE_ABI_MINOR + 1)),
-            "has the format version 3.4, this runtime reads 3.0 to 3.3");
+            "has the format version 3.5, this runtime reads 3.0 to 3.4");
   EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, reserved), 5)),
             "header: reserved words are 0x5 and 0x0, expected 0");
   vx_module_header header;
@@ -298,6 +298,75 @@ TEST(ModuleLoader, externalFiles) {
                         VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MINOR + 1, VX_MODULE_ABI_MINOR));
   EXPECT_EQ(pairedWith([](Header &header, File &) { header.reserved[1] = 1; }),
             fmt::format("section 0: '{}': reserved words of its header are 0x0 and 0x1, expected 0", weights));
+}
+
+TEST(ModuleLoader, filesOfTheModel) {
+  const std::string model = scratchPath("model.gguf");
+  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  const std::vector<uint8_t> weights = builder->sections[0];
+  format::SectionT &section = *builder->module.sections[0];
+  format::ConstantT &constant = *builder->module.constants[0];
+  ASSERT_EQ(builder->module.constants.size(), 1u);
+  // A header of 12 bytes, the constant, and a byte after it.
+  std::vector<uint8_t> file(12, 'h');
+  file.insert(file.end(), weights.begin(), weights.end());
+  file.push_back('e');
+  section.external_file = "model.gguf";
+  builder->bytes(); // fills in offsets, sizes, hashes
+  section.offset = 0;
+  section.size = file.size();
+  section.hash = vx_hash64(file.data(), file.size());
+  constant.offset = 12;
+  section.reference = std::make_unique<format::ReferenceT>();
+  const vx_file_range place = {12, constant.size};
+  section.reference->samples = vx_hash64_samples(file.data(), file.size(), &place, 1);
+  auto with = [&](const std::vector<uint8_t> &content, vx_code code = VX_INVALID_MODULE) {
+    writeFile(model, content);
+    return messageFor(builder->bytes(false), code);
+  };
+  EXPECT_EQ(with(file, VX_OK), "ok");
+  const std::string changed = ", got 268 bytes: it was changed, so compile the model again";
+  EXPECT_EQ(with({file.begin(), file.end() - 1}),
+            fmt::format("section 0: expected the file of the model '{}' as it was compiled, 269 bytes at 0{}", model,
+                        changed));
+  for (size_t at : {0, 11, 12, 267}) {
+    std::vector<uint8_t> other = file;
+    other[at] ^= 1;
+    EXPECT_TRUE(with(other).starts_with(
+        fmt::format("section 0: expected the file of the model 'model.gguf' as it was compiled, with the id {:016x}, ",
+                    section.reference->samples)))
+        << at;
+  }
+  // No sample has the last byte; the hash of the whole file has.
+  std::vector<uint8_t> other = file;
+  other.back() ^= 1;
+  EXPECT_EQ(with(other, VX_OK), "ok");
+  Ref<Module> module;
+  ASSERT_OK(Module::load(scratchPath("damaged.vxm"), module));
+  EXPECT_NE(std::string(module->verifySection(0).message()).find("is damaged"), std::string::npos);
+
+  auto damaged = [&](auto change) {
+    const auto offset = section.offset, size = section.size, place = constant.offset;
+    const std::string name = section.external_file;
+    change();
+    const std::string message = with(file);
+    section.offset = offset;
+    section.size = size;
+    section.external_file = name;
+    constant.offset = place;
+    return message;
+  };
+  EXPECT_EQ(damaged([&] { section.external_file = ""; }),
+            "section 0: is a file of the model, and has no name of a file");
+  EXPECT_EQ(damaged([&] { section.external_file = "../model.gguf"; }),
+            "section 0: external file '../model.gguf' is no plain file name");
+  EXPECT_EQ(damaged([&] { section.offset = 4096; }),
+            fmt::format("section 0: expected the file of the model '{}' as it was compiled, 269 bytes at 4096, got 269 "
+                        "bytes: it was changed, so compile the model again",
+                        model));
+  EXPECT_EQ(damaged([&] { constant.offset = 13; }), "constant 0 'bias': offset 13 is no multiple of 4");
+  EXPECT_EQ(damaged([&] { constant.offset = 16; }),
+            "constant 0 'bias': 256 bytes at 16 are outside section 0 of 269 bytes");
 }
 
 TEST(ModuleLoader, functions) {

@@ -126,6 +126,8 @@ public:
   const GgufFile &file() const { return content; }
   // One path per file.
   const std::vector<std::string> &paths() const { return names; }
+  // All bytes of the file with this path's number.
+  std::span<const uint8_t> bytesOf(size_t file) const { return mappings[file].bytes(); }
 
 private:
   std::vector<MappedFile> mappings;

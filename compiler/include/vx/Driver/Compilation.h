@@ -71,10 +71,11 @@ struct CompilationOptions {
   bool strictMath = false;
   std::string precision = "f32"; // as vx-apply-precision takes it
   bool externalWeights = false;
-  std::vector<ModuleAsset> assets;      // of the module, in this order
-  std::vector<std::string> assumptions; // for the report: assumptions about facts that the model does not state
-  std::string cacheFolder;              // empty: no cache
-  unsigned threads = 0;                 // 0: one for each processor
+  std::vector<ReferencedFile> referencedFiles; // the module reads weights from them
+  std::vector<ModuleAsset> assets;             // of the module, in this order
+  std::vector<std::string> assumptions;        // for the report: assumptions about facts that the model does not state
+  std::string cacheFolder;                     // empty: no cache
+  unsigned threads = 0;                        // 0: one for each processor
   std::function<void(const std::string &)> progress;          // called at times with the current step
   std::function<std::string(const std::string &path)> verify; // why no runtime would load this module file; or empty
   /// Called when the module's bytes are written, before it has its name. False discards it, with the reason in `error`.
@@ -154,7 +155,7 @@ public:
   /// instead, for each version of the model and each target, and no file is written.
   Outcome run(mlir::ModuleOp module, llvm::StringRef output, std::string &text);
 
-  /// The same to memory; `externalWeights` and `verify` are for files.
+  /// The same to memory; `externalWeights`, `referencedFiles` and `verify` are for files.
   Outcome run(mlir::ModuleOp module, ModuleBytes &output, std::string &text);
 
   /// No code: finds every op that some target does not support, and reports each with its reason.

@@ -40,9 +40,16 @@ struct ModuleAsset {
   std::string bytes;
 };
 
+/// A file of the model that a module may read constants from. Its folder is the module's.
+struct ReferencedFile {
+  std::string path;
+  llvm::ArrayRef<char> bytes; // of the whole file; constants that point into them are read from the file
+};
+
 struct ModuleWriterOptions {
   std::string modelName;
   bool externalWeights = false;
+  llvm::ArrayRef<ReferencedFile> referencedFiles = {};
   const ExportSkeleton *skeleton = nullptr; // of a module that trains; null: none
   llvm::ArrayRef<ModuleAsset> assets = {};
   std::function<std::string(const std::string &path)>
@@ -74,8 +81,8 @@ private:
   size_t used = 0;
 };
 
-/// Writes a module to `bytes`, which are empty before, and again when it fails. `options` must have no external weights
-/// and no `verify`, which are for files.
+/// Writes a module to `bytes`, which are empty before, and again when it fails. `options` must have no external
+/// weights, no referenced files and no `verify`, which are for files.
 llvm::LogicalResult writeModule(ModuleBytes &bytes, llvm::ArrayRef<TargetContents> targets,
                                 const ModuleWriterOptions &options, std::string &error);
 

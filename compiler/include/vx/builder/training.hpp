@@ -233,7 +233,7 @@ struct Compile {
   std::string cache_folder = {};
   std::string report = {};     // "text" or "json", for `on_text`
   std::string stop_after = {}; // a phase; its text goes to `on_text`
-  bool external_weights = false;
+  vxc_weights weights = VXC_WEIGHTS_INSIDE;
   bool check_only = false;
   int64_t opset = 20;           // of ONNX's ops, for exports of a session
   std::string onnx_export = {}; // "inside", "external" or "none", as vx-compile --export
@@ -302,7 +302,7 @@ void compileBy(Graph &graph, const Compile &options, F run) {
   raw.onnx_export = text(options.onnx_export);
   raw.threads = options.threads;
   raw.check_only = options.check_only;
-  raw.external_weights = options.external_weights;
+  raw.weights = options.weights;
   raw.on_message = Messages::take;
   raw.on_text = Messages::takeText;
   raw.user_data = &messages;

@@ -42,6 +42,15 @@ typedef const char *(*vxc_confirm_fn)(void *user_data);
 // VXC_CANCELLED, and no file is left. On any thread, one call at a time; calls of on_message may run at the same time.
 typedef int (*vxc_cancelled_fn)(void *user_data);
 
+// Where the bytes of constants are.
+typedef enum vxc_weights {
+  VXC_WEIGHTS_INSIDE = 0,   // in the module
+  VXC_WEIGHTS_EXTERNAL = 1, // in OUT.weights beside OUT.vxm
+  // In the model's own files, GGUF or safetensors, which lie beside OUT.vxm and must not change. Constants that no file
+  // has in the form that programs read are in the module. Other models are VXC_USAGE.
+  VXC_WEIGHTS_REFERENCE = 2,
+} vxc_weights;
+
 typedef struct vxc_options {
   size_t struct_size;          // sizeof(vxc_options); later fields are zero
   const char *targets;         // comma-separated: "cpu,vulkan"; required
@@ -55,7 +64,7 @@ typedef struct vxc_options {
   uint32_t threads;          // 0: one for each processor
   uint8_t check_only;        // find all unsupported ops, of gradients too, make no code; `report` "json" lists them
   uint8_t strict_math;       // preserve every rounding step of the model
-  uint8_t external_weights;  // OUT.weights beside OUT.vxm
+  uint8_t weights;           // vxc_weights
   vxc_message_fn on_message; // may be NULL
   vxc_text_fn on_text;       // may be NULL
   void *user_data;
@@ -127,7 +136,8 @@ typedef struct vxc_module vxc_module;
 //                    returns.
 // \param name        The name of the model in messages, UTF-8, borrowed; without its extension it is the name of the
 //                    module. NULL: "model".
-// \param options     As for vxc_compile, borrowed. `external_weights` is VXC_USAGE; `verify` is not called: a runtime
+// \param options     As for vxc_compile, borrowed. `weights` other than VXC_WEIGHTS_INSIDE is VXC_USAGE; `verify` is
+// not called: a runtime
 //                    that loads the module reports the same errors (vx_module_load_bytes).
 // \param out_module  On VXC_DONE the module, to be released; NULL on failure and with `stop_after` and `check_only`.
 // \returns As vxc_compile. A NULL pointer that must not be NULL is VXC_USAGE, with a message that names it.

@@ -65,4 +65,32 @@ static inline uint64_t vx_hash64(const void *data, size_t size) {
   return vx_hash64_end(hash);
 }
 
+/* Bytes of each constant that are hashed when a module refers to a file of its model: all of a file takes seconds, the
+ * beginnings of its tensors take milliseconds. */
+#define VX_SAMPLE_BYTES 65536
+
+/* A constant in its file. */
+typedef struct vx_file_range {
+  uint64_t offset;
+  uint64_t size;
+} vx_file_range;
+
+/* The hash by which a module knows a file that it refers to: that of a list of hashes. The first one is vx_hash64 of
+ * all bytes before the first constant, which are the file's header. For each constant, in the order of the module's
+ * table, that of its first VX_SAMPLE_BYTES bytes follows. All constants lie in the file. */
+static inline uint64_t vx_hash64_samples(const void *file, uint64_t size, const vx_file_range *constants,
+                                         size_t count) {
+  const uint8_t *bytes = (const uint8_t *)file;
+  uint64_t header = size, hash = vx_hash64_begin((count + 1) * sizeof(uint64_t));
+  for (size_t i = 0; i < count; i++)
+    if (constants[i].offset < header)
+      header = constants[i].offset;
+  hash = vx_hash64_add(hash, vx_hash64(bytes, (size_t)header));
+  for (size_t i = 0; i < count; i++) {
+    uint64_t sampled = constants[i].size < VX_SAMPLE_BYTES ? constants[i].size : VX_SAMPLE_BYTES;
+    hash = vx_hash64_add(hash, vx_hash64(bytes + constants[i].offset, (size_t)sampled));
+  }
+  return vx_hash64_end(hash);
+}
+
 #endif

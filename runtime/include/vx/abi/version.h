@@ -7,7 +7,7 @@
 #define VX_ABI_VERSION_H
 
 #define VX_MODULE_ABI_MAJOR 3
-#define VX_MODULE_ABI_MINOR 3
+#define VX_MODULE_ABI_MINOR 4
 
 #define VX_VERSION_STRING "0.2.0"
 

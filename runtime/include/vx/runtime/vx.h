@@ -248,7 +248,8 @@ typedef struct vx_variable_info {
 
 /* Maps a module file and checks all of its metadata. The file must not change while the module lives.
  *
- * \param path        Of the .vxm file. A module with external weights finds them by plain name in the same folder.
+ * \param path        Of the .vxm file. A module with weights in other files finds these by plain name in the same
+ * folder.
  * \param out_module  On success one reference; on failure NULL.
  * \returns VX_NOT_FOUND or VX_IO_ERROR when a file cannot be opened or mapped, VX_INVALID_MODULE when something in it
  * is wrong: the message names the file, the entry and both values.
@@ -262,8 +263,8 @@ VX_API VX_MUST_CHECK vx_status vx_module_load(const char *path, vx_module **out_
  *                    reference to the module is released; an instance holds one.
  * \param name        Name of the module in messages, borrowed until the function returns; NULL: "module in memory".
  * \param out_module  On success one reference; on failure NULL.
- * \returns VX_INVALID_ARGUMENT for bytes at another alignment, else as vx_module_load. A module with external weights
- * is VX_INVALID_MODULE: there is no folder to look in.
+ * \returns VX_INVALID_ARGUMENT for bytes at another alignment, else as vx_module_load. A module with
+ *          weights in other files is VX_INVALID_MODULE: there is no folder to look in.
  *
  * Thread-safe. Reads the metadata, not the weights. Touches no device. */
 VX_API VX_MUST_CHECK vx_status vx_module_load_bytes(const void *bytes, size_t size, const char *name,

@@ -224,10 +224,9 @@ TEST(VxcBytes, badArguments) {
   EXPECT_EQ(null.result, VXC_USAGE);
   EXPECT_EQ(null.messages, "argument 'model' is a null pointer\n");
   EXPECT_EQ(null.module, nullptr);
-  const Bytes external(Program, "m.mlir", [](vxc_options &changed) { changed.external_weights = 1; });
+  const Bytes external(Program, "m.mlir", [](vxc_options &changed) { changed.weights = VXC_WEIGHTS_EXTERNAL; });
   EXPECT_EQ(external.result, VXC_USAGE);
-  EXPECT_EQ(external.messages,
-            "option 'external_weights' is set, expected the weights of a module in memory inside of it\n");
+  EXPECT_EQ(external.messages, "option 'weights': expected 0 (inside) for a module in memory, got 1\n");
   const Bytes none("", nullptr);
   EXPECT_EQ(none.result, VXC_UNSUPPORTED);
   EXPECT_EQ(none.messages,

@@ -4,6 +4,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,19 +14,31 @@ namespace vx {
 /// The path of a folder's safetensors weights: model.safetensors, or the index of several files. Empty if it has none.
 std::string findWeights(llvm::StringRef folder);
 
+/// A file whose mapped bytes the constants of a model are views of. The module's MLIRContext keeps the mapping.
+struct WeightFile {
+  std::string path;
+  std::span<const uint8_t> bytes;
+};
+
+/// The files that a model was read from.
+struct ModelFiles {
+  std::vector<std::string> paths; // of all
+  std::vector<WeightFile> weights;
+};
+
 /// Builds the encoder of `folder`: config.json with the weights beside it. The weights are views of the mapped files.
 /// `files` gets all files that were read. Returns the module of the phase import, or null with a reason in `error` that
 /// names the file, and the key or the tensor.
 ///
 /// Each key of config.json is read, or has no effect, or is an error. So is each tensor.
-mlir::OwningOpRef<mlir::ModuleOp> importEncoder(mlir::MLIRContext &context, llvm::StringRef folder,
-                                                std::vector<std::string> &files, std::string &error);
+mlir::OwningOpRef<mlir::ModuleOp> importEncoder(mlir::MLIRContext &context, llvm::StringRef folder, ModelFiles &files,
+                                                std::string &error);
 
 /// A decoder with its tokenizer.
 struct LanguageModel {
   std::string family;             // "llama"
   int64_t context = 0, words = 0; // the most tokens of a sequence; the rows of the embedding
-  std::vector<std::string> files; // all files that were read
+  ModelFiles files;
   struct Asset {
     std::string name, kind, bytes;
   };
