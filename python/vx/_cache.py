@@ -1,6 +1,7 @@
 """Modules of models, kept between processes in the folder where the tools keep theirs."""
 import hashlib as _hashlib
 import os as _os
+import shutil as _shutil
 
 
 def default_folder():
@@ -34,9 +35,11 @@ def _state(path):
 
 
 class Entry:
-    """The place of a model's module for these options of vx.compile and this compiler. `path` is None if the cache cannot be used."""
+    """The place of a model's module for these options of vx.compile and this compiler. `path` is None if the cache cannot be used.
 
-    def __init__(self, model, options, version):
+    With `has_folder` the module has a folder of its own, for links to the files of a language model that it refers to."""
+
+    def __init__(self, model, options, version, has_folder=False):
         self.folder, self.path = default_folder(), None
         if self.folder is None:
             return
@@ -51,14 +54,40 @@ class Entry:
         except OSError:
             return
         if _os.access(models, _os.W_OK | _os.X_OK):
-            self.path = _os.path.join(models, f"{self._beginning}{_hash(version + chr(10) + state)}.vxm")
+            self._own = _os.path.join(models, f"{self._beginning}{_hash(version + chr(10) + state)}" + (".vxm" if not has_folder else ""))
+            self.path = _os.path.join(self._own, "model.vxm") if has_folder else self._own
+
+    def link(self, model):
+        """Makes links to the weights of a GGUF file or of a folder beside the module. False on a file system without links."""
+        folder, name = (model, "") if _os.path.isdir(model) else _os.path.split(model)
+        begin, number, end = name.rpartition("-00001-of-")
+        names = [name]
+        if not name:
+            names = [other for other in _os.listdir(folder) if other.endswith(".safetensors")]
+        elif number:
+            names = [other for other in _os.listdir(folder or ".") if other.startswith(begin + "-") and other.endswith("-of-" + end)]
+        try:
+            _os.makedirs(self._own, exist_ok=True)
+            for other in names:
+                link = _os.path.join(self._own, other)
+                if _os.path.lexists(link):
+                    _os.remove(link)
+                _os.symlink(_os.path.realpath(_os.path.join(folder, other)), link)
+        except OSError:
+            return False
+        return True
 
     def remove_older(self):
         """Removes the modules that were made of the same model before it or the compiler changed."""
-        models = _os.path.dirname(self.path)
+        models = _os.path.dirname(self._own)
         for name in _os.listdir(models):
-            if name.startswith(self._beginning) and name.endswith(".vxm") and _os.path.join(models, name) != self.path:
+            place = _os.path.join(models, name)
+            if not name.startswith(self._beginning) or place == self._own:
+                continue
+            if _os.path.isdir(place):
+                _shutil.rmtree(place, ignore_errors=True) # of a link to a file of the model, the link
+            elif name.endswith(".vxm"):
                 try:
-                    _os.remove(_os.path.join(models, name))
+                    _os.remove(place)
                 except OSError:
                     pass # of another process, which has removed it

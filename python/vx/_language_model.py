@@ -58,7 +58,7 @@ class LanguageModel:
     def __init__(self, source, device=None, *, context: int = 0, targets: str | None = None, fallback: bool = True, threads: int = 0, **options):
         device, path = _vx._device(device), _os.fspath(source)
         if not path.endswith(".vxm"):
-            path = _compiled("vx.LanguageModel", path, device, targets, fallback, options)
+            path = _compiled("vx.LanguageModel", path, device, targets, fallback, options, refers=True)
         elif options or targets is not None:
             raise TypeError(f"vx.LanguageModel: '{next(iter(options), 'targets')}' is for a model that is compiled, and '{path}' is a module")
         self._native = _text.LanguageModel.load(path, device, bool(fallback), _vx._whole("threads", threads, 0, 1024), _vx._whole("context", context, 0))

@@ -158,16 +158,22 @@ class DecodeStream:
         return self._native.finish()
 
 
-def _compiled(what, path, device, targets, fallback, options):
-    """The module of the cache that a model of texts is compiled to."""
+def _compiled(what, path, device, targets, fallback, options, refers=False):
+    """The module of the cache that a model of texts is compiled to. With `refers` it reads its weights from the model's files."""
     from ._model import _target_of
     targets = _target_of(device, fallback) if targets is None else targets
     if default_folder():
         options.setdefault("cache_folder", default_folder())
-    entry = Entry(path, {"targets": targets, **options}, _vx.compiler_version())
+    entry = Entry(path, {"targets": targets, **options}, _vx.compiler_version(), has_folder=refers)
     if entry.path is None:
         raise ValueError(f"{what}: '{path}' is no module and is compiled into the cache: expected VX_CACHE, XDG_CACHE_HOME or HOME to be a folder to write to")
-    if not _os.path.exists(entry.path):
+    try:
+        is_there = _os.path.exists(entry.path) and bool(_vx.Module(entry.path))
+    except _vx.Error:
+        is_there = False # damaged, or its files were changed: made again
+    if not is_there:
+        if refers and "weights" not in options and entry.link(path):
+            options["weights"] = "reference"
         _vx.compile(path, entry.path, targets=targets, **options)
         entry.remove_older()
     return entry.path

@@ -11,6 +11,7 @@ import logging
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -174,6 +175,52 @@ def check_usage(bench):
     bench.check("refused: another form of a model", "--weights=reference: expected a GGUF file, or a folder with safetensors files, got a model of another form" in said, said)
 
 
+def check_cache(bench):
+    """vx-llm keeps a module in the cache that refers to the model: no second copy of the weights."""
+    tensors = llama_weights(SETTINGS, 31)
+    folder, parts = bench.path("models"), bench.path("parts")
+    for path in (folder, parts):
+        os.makedirs(path)
+    write_llama(f"{folder}/m.gguf", SETTINGS, tensors, tokens=letters(WORDS))
+    write_llama(pathlib.Path(parts) / "part.gguf", SETTINGS, tensors, tokens=letters(WORDS), split=9)
+    safe = bench.folder_of("cached-folder", SETTINGS, tensors, shards=2)
+    begin_data(safe, 0)
+    flags = ["--prompt", "hello", "--max-tokens", "8", "--temperature", "0", "--device=cpu"]
+    first = next(name for name in sorted(os.listdir(parts)) if "-00001-of-" in name)
+    models = pathlib.Path(bench.path("cache")) / "models"
+    shutil.rmtree(models, ignore_errors=True)
+
+    def kept():
+        return {path: path.stat().st_mtime_ns for path in models.glob("*/model.vxm")}
+
+    for source, count in ((f"{folder}/m.gguf", 1), (f"{parts}/{first}", len(os.listdir(parts))), (safe, 2)):
+        inside, before = bench.path("inside.vxm"), kept()
+        bench.tool("vx-compile", source, "--target=cpu", "-o", inside)
+        want, _ = bench.tool("vx-llm", "run", inside, *flags)
+        answers = {bench.tool("vx-llm", "run", source, *flags)[0] for _ in range(2)}
+        made = set(kept()) - set(before) or set(before)
+        bench.check(f"one answer by {source}", answers == {want}, (answers, want))
+        bench.check(f"one module of {source}", len(made) == 1, made)
+        place = next(iter(made)).parent
+        links = [path for path in place.iterdir() if path.is_symlink()]
+        bench.check(f"links to the files of {source}", len(links) == count and len(list(place.iterdir())) == count + 1, list(place.iterdir()))
+        bench.check(f"the module of {source} has no copy", (place / "model.vxm").stat().st_size < 1_000_000, (place / "model.vxm").stat().st_size)
+    # A file of the same size and time with other weights is another model, and what it was before is removed.
+    want, _ = bench.tool("vx-llm", "run", f"{folder}/m.gguf", *flags)
+    before, times = kept(), os.stat(f"{folder}/m.gguf")
+    write_llama(f"{folder}/m.gguf", SETTINGS, llama_weights(SETTINGS, 32), tokens=letters(WORDS))
+    os.utime(f"{folder}/m.gguf", ns=(times.st_atime_ns, times.st_mtime_ns))
+    other, _ = bench.tool("vx-llm", "run", f"{folder}/m.gguf", *flags)
+    bench.check("other weights, another answer", other != want and os.stat(f"{folder}/m.gguf").st_size == times.st_size, (other, want))
+    os.utime(f"{folder}/m.gguf", ns=(times.st_atime_ns, times.st_mtime_ns + 10**9))
+    again, _ = bench.tool("vx-llm", "run", f"{folder}/m.gguf", *flags)
+    bench.check("the module of before is removed, and the model is not", again == other and len(kept()) == len(before) and len(set(kept()) - set(before)) == 1 and os.path.exists(f"{folder}/m.gguf"), kept())
+    # Without a cache there is a folder for the run, and no copy.
+    environment = {name: value for name, value in bench.environment().items() if name not in ("VX_CACHE", "XDG_CACHE_HOME", "HOME")}
+    done = subprocess.run([os.path.join(bench.bin, "vx-llm"), "run", f"{folder}/m.gguf", *flags], capture_output=True, text=True, env=environment)
+    bench.check("without a cache", (done.returncode, done.stdout) == (0, other), done)
+
+
 def main():
     logging.disable(logging.WARNING)
     parser = argparse.ArgumentParser()
@@ -185,6 +232,7 @@ def main():
         check_forms(bench)
         check_changes(bench)
         check_usage(bench)
+        check_cache(bench)
     return bench.finish()
 
 

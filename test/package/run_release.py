@@ -123,11 +123,13 @@ def check_twice(bench):
 
 def check_debs(bench, folder):
     debs = sorted(glob.glob(os.path.join(folder, "*.deb")))
-    bench.check("there are 12 packages", len(debs) == 12, debs)
+    bench.check("there are 14 packages", len(debs) == 14, debs)
     for path in debs:
         name = os.path.basename(path).split("_")[0]
+        os.makedirs(os.path.join(bench.folder, "deb"), exist_ok=True)
         root = os.path.join(bench.folder, "deb", name)
-        bench.run("dpkg-deb", "-R", path, root)
+        code, text = bench.run("dpkg-deb", "-R", path, root)
+        bench.check(f"{name} is unpacked", code == 0, text)
         copyright = os.path.join(root, "usr/share/doc", name, "copyright")
         bench.check(f"{name} has its copyright", os.path.exists(copyright) and "License: Apache-2.0" in open(copyright).read())
         etc = [os.path.relpath(os.path.join(parent, one), root) for parent, _, names in os.walk(os.path.join(root, "etc")) for one in names]

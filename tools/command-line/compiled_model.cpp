@@ -48,8 +48,40 @@ static bool loads(const fs::path &module) {
   }
 }
 
+// A GGUF file with those that it was split into, or the safetensors files of a folder.
+static std::vector<fs::path> weightFilesOf(const fs::path &model) {
+  std::error_code error;
+  const bool isFolder = fs::is_directory(model, error);
+  const std::string name = model.filename().string();
+  const size_t number = name.rfind("-00001-of-");
+  if (!isFolder && number == std::string::npos)
+    return {model};
+  std::vector<fs::path> files;
+  const fs::path folder = isFolder ? model : model.has_parent_path() ? model.parent_path() : fs::path(".");
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
+    const std::string other = entry.path().filename().string();
+    if (isFolder ? other.ends_with(".safetensors")
+                 : other.starts_with(name.substr(0, number + 1)) && other.ends_with(name.substr(number + 6)))
+      files.push_back(entry.path());
+  }
+  return files;
+}
+
+// False on a file system without links.
+static bool makeLinks(const std::vector<fs::path> &files, const fs::path &folder) {
+  for (const fs::path &file : files) {
+    std::error_code error;
+    const fs::path link = folder / file.filename(), target = fs::canonical(file, error);
+    fs::remove(link, error);
+    fs::create_symlink(target, link, error);
+    if (error)
+      return false;
+  }
+  return true;
+}
+
 ModuleFile compileModelFile(const char *tool, const std::string &model, const std::vector<std::string> &targets,
-                            const std::string &compiler) {
+                            const std::string &compiler, WeightsOfModule weights) {
   std::string program;
   try {
     program = findTool(compiler);
@@ -63,7 +95,7 @@ ModuleFile compileModelFile(const char *tool, const std::string &model, const st
   ModuleFile result;
   std::optional<ModuleCache> kept;
   if (!cache.empty()) {
-    kept.emplace(cache, model, list, vx_version(), program);
+    kept.emplace(cache, model, list, vx_version(), program, weights == WeightsOfModule::referred);
     if (!kept->makeFolder().empty())
       kept.reset();
   }
@@ -77,7 +109,10 @@ ModuleFile compileModelFile(const char *tool, const std::string &model, const st
   }
   if (::isatty(STDERR_FILENO))
     fmt::print(stderr, "{}: compiling '{}' for {}\n", tool, printable(model), list);
-  runSiblingTool(program, {model, "--target=" + list, "-o", result.path});
+  std::vector<std::string> arguments = {model, "--target=" + list, "-o", result.path};
+  if (weights == WeightsOfModule::referred && makeLinks(weightFilesOf(model), fs::path(result.path).parent_path()))
+    arguments.push_back("--weights=reference");
+  runSiblingTool(program, arguments);
   if (kept)
     kept->removeOlder();
   return result;

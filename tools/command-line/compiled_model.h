@@ -23,11 +23,16 @@ struct ModuleFile {
   std::shared_ptr<TemporaryFolder> folder;
 };
 
+// Whether a module has a copy of the model's weights, or refers to the files of a language model.
+enum class WeightsOfModule { copied, referred };
+
 // The module that `compiler`, a path or the name of a tool beside this one, makes of a model for `targets`: that of an
 // earlier use from the cache, where neither the model's files nor the compiler have changed since. Throws a ToolError
-// as vx-compile ends, and one with exit code 3 where there is no compiler.
+// as vx-compile ends, and one with exit code 3 where there is no compiler. A module that refers to files finds links to
+// them in its folder; on a file system without links it has a copy.
 ModuleFile compileModelFile(const char *tool, const std::string &model, const std::vector<std::string> &targets,
-                            const std::string &compiler = "vx-compile");
+                            const std::string &compiler = "vx-compile",
+                            WeightsOfModule weights = WeightsOfModule::copied);
 
 } // namespace vx::tools
 

@@ -18,8 +18,8 @@ static std::string hashText(const std::string &text) {
 }
 
 ModuleCache::ModuleCache(const std::string &cache, const std::string &model, const std::string &targets,
-                         const std::string &version, const std::string &compiler)
-    : models(fs::path(cache) / "models") {
+                         const std::string &version, const std::string &compiler, bool hasFolder)
+    : models(fs::path(cache) / "models"), hasFolder(hasFolder) {
   std::error_code error;
   const fs::path place = fs::canonical(model, error);
   if (error)
@@ -32,11 +32,12 @@ ModuleCache::ModuleCache(const std::string &cache, const std::string &model, con
 
 std::string ModuleCache::makeFolder() const {
   std::error_code error;
-  fs::create_directories(models, error);
+  const fs::path place = folder();
+  fs::create_directories(place, error);
   if (error)
-    return fmt::format("cannot make the folder '{}': {}", models.string(), error.message());
-  if (::access(models.c_str(), W_OK | X_OK) != 0)
-    return fmt::format("cannot write '{}': {}", models.string(), std::strerror(errno));
+    return fmt::format("cannot make the folder '{}': {}", place.string(), error.message());
+  if (::access(place.c_str(), W_OK | X_OK) != 0)
+    return fmt::format("cannot write '{}': {}", place.string(), std::strerror(errno));
   return "";
 }
 
@@ -44,9 +45,10 @@ void ModuleCache::removeOlder() const {
   std::error_code error;
   for (const fs::directory_entry &other : fs::directory_iterator(models, error)) {
     std::error_code unused;
-    if (other.path() != module() && other.path().extension() == ".vxm" &&
+    const bool isModule = other.path().extension() == ".vxm" || fs::exists(other.path() / "model.vxm", unused);
+    if (isModule && other.path() != module() && other.path() != folder() &&
         other.path().filename().string().starts_with(prefix))
-      fs::remove(other.path(), unused);
+      fs::remove_all(other.path(), unused); // of a link to a file of the model, the link
   }
 }
 

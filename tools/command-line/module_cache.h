@@ -12,12 +12,16 @@ namespace vx::tools {
 class ModuleCache {
 public:
   // `model` is a file or a folder; `compiler` is the file that does the work, and `version` what it says of itself.
-  // Throws a ToolError (exit 3) where the model cannot be read.
+  // With `hasFolder` the module has a folder of its own, for files that it refers to. Throws a ToolError (exit 3) where
+  // the model cannot be read.
   ModuleCache(const std::string &cache, const std::string &model, const std::string &targets,
-              const std::string &version, const std::string &compiler);
+              const std::string &version, const std::string &compiler, bool hasFolder = false);
 
-  const std::filesystem::path &folder() const { return models; }
-  std::filesystem::path module() const { return models / (prefix + state + ".vxm"); }
+  // That of the module.
+  std::filesystem::path folder() const { return module().parent_path(); }
+  std::filesystem::path module() const {
+    return hasFolder ? models / (prefix + state) / "model.vxm" : models / (prefix + state + ".vxm");
+  }
   // The same in another folder.
   std::filesystem::path moduleIn(const std::filesystem::path &other) const { return other / module().filename(); }
 
@@ -29,6 +33,7 @@ public:
 private:
   std::filesystem::path models;
   std::string prefix, state;
+  bool hasFolder;
 };
 
 } // namespace vx::tools

@@ -33,7 +33,8 @@ static Json describeAnswer(const llm::Generator &generator, const llm::Answer &a
 vx::Module loadModel(const char *tool, const RunOptions &options) {
   ModuleFile file{options.path, nullptr};
   if (!options.path.ends_with(".vxm"))
-    file = compileModelFile(tool, options.path, targetsOf({options.device}, !options.noFallback));
+    file = compileModelFile(tool, options.path, targetsOf({options.device}, !options.noFallback), "vx-compile",
+                            WeightsOfModule::referred);
   return loadModule(file.path);
 }
 

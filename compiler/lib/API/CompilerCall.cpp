@@ -493,11 +493,16 @@ vxc_result CompilerCall::referToFiles(const char *modelPath, StringRef output) {
     return folder.empty() ? StringRef(".") : folder;
   };
   for (const WeightFile &file : modelFiles.weights) {
+    // There may be a link to the file.
     bool isBeside = false;
-    (void)llvm::sys::fs::equivalent(folderOf(file.path), folderOf(output), isBeside);
+    llvm::SmallString<128> beside(folderOf(output));
+    llvm::sys::path::append(beside, llvm::sys::path::filename(file.path));
+    (void)llvm::sys::fs::equivalent(file.path, beside, isBeside);
     if (!isBeside)
       return fail(VXC_USAGE, "--weights=reference: expected the module in the folder of '" + file.path + "', got '" +
-                                 output.str() + "': a module finds its files by their names in its own folder");
+                                 output.str() +
+                                 "': a module finds its files by their names in its own folder; write it there, or "
+                                 "make a link to the file beside it");
     compilation.referencedFiles.push_back(
         {file.path, {reinterpret_cast<const char *>(file.bytes.data()), file.bytes.size()}});
   }
