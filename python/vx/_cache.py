@@ -2,6 +2,7 @@
 import hashlib as _hashlib
 import os as _os
 import shutil as _shutil
+import threading as _threading
 
 
 def default_folder():
@@ -69,10 +70,12 @@ class Entry:
         try:
             _os.makedirs(self._own, exist_ok=True)
             for other in names:
-                link = _os.path.join(self._own, other)
-                if _os.path.lexists(link):
-                    _os.remove(link)
-                _os.symlink(_os.path.realpath(_os.path.join(folder, other)), link)
+                link, target = _os.path.join(self._own, other), _os.path.realpath(_os.path.join(folder, other))
+                if _os.path.islink(link) and _os.readlink(link) == target:
+                    continue # of another thread or process, which may be at work with it
+                made = f"{link}.{_os.getpid()}.{_threading.get_ident()}"
+                _os.symlink(target, made)
+                _os.replace(made, link)
         except OSError:
             return False
         return True

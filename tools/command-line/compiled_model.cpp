@@ -72,8 +72,13 @@ static bool makeLinks(const std::vector<fs::path> &files, const fs::path &folder
   for (const fs::path &file : files) {
     std::error_code error;
     const fs::path link = folder / file.filename(), target = fs::canonical(file, error);
-    fs::remove(link, error);
-    fs::create_symlink(target, link, error);
+    // Another process may be at work with the same link.
+    if (fs::read_symlink(link, error) == target)
+      continue;
+    const fs::path made = fmt::format("{}.{}", link.string(), ::getpid());
+    fs::create_symlink(target, made, error);
+    if (!error)
+      fs::rename(made, link, error);
     if (error)
       return false;
   }
