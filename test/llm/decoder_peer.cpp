@@ -6,7 +6,8 @@
 //
 //   prefill ID...        extend PAST ID...        decode PAST ID
 //
-// or "save PATH", which writes the instance's module and prints "saved".
+// or "save PATH", which writes the instance's module and prints "saved", or "memory", which prints the bytes of
+// constants that the device has for a step of decode.
 //
 // It prints "done ROWS" and appends the logits to the file LOGITS, f32, or prints "failed" and the reason. With
 // EXPECTED, a file of logits, a call whose logits are apart from these by more than SHARE of their largest one has
@@ -69,6 +70,10 @@ static int run(const std::string &path, const std::string &device, int64_t conte
       words >> saved;
       instance.saveModule(saved, {});
       std::cout << "saved\n";
+      continue;
+    }
+    if (function == "memory") {
+      std::cout << instance.estimateMemory("decode", {}).constants << "\n";
       continue;
     }
     std::vector<int64_t> numbers;

@@ -232,6 +232,23 @@ def check_types(bench):
     bench.near("a place is written again", np.concatenate([results[3], results[6]]), logits(settings, narrow, [*ids, 5])[-2:])
 
 
+def check_memory(bench):
+    """The bytes of weights that show states are those of a device that has all of them, within 5 % for tables of angles."""
+    settings = dict(vocab_size=512, hidden_size=512, intermediate_size=512, head_dim=64, num_hidden_layers=2)
+    for kind, tied in (*((kind, True) for kind in TYPES if kind not in ("F16", "BF16")), ("Q4_1", False), ("Q6_K", False), ("F32", False)):
+        model = llama_settings("qwen3", tie_word_embeddings=tied, **settings)
+        path = bench.path("memory.gguf")
+        write_llama(path, model, llama_weights(model, 21), kind=kind, tokens=letters(512))
+        shown = json.loads(bench.tool("vx-llm", "show", "--json", path)[0])
+        module, _ = bench.compile_model(path, "memory")
+        for device in set(bench.devices) - {"cpu"}:  # the CPU reads some in place
+            (answer,), _ = bench.calls(module, device, ["memory"], 512)
+            apart = abs(int(answer) - shown["device_bytes"]) / int(answer)
+            bench.check(f"show states the weights of {kind}{'' if tied else ' with a head'} on {device}", apart <= 0.05, (answer, shown["device_bytes"]))
+        bench.check("the parts are the whole", sum(part["device_bytes"] for part in shown["parts"]) == shown["device_bytes"] and sum(part["tensors"] for part in shown["parts"]) ==
+                    sum(one["tensors"] for one in shown["types"]), shown["parts"])
+
+
 def greedy(settings, tensors, prompt, count, end):
     """The most likely tokens, up to `end`."""
     ids = list(prompt)
@@ -309,6 +326,7 @@ def main():
         else:
             check_runs(bench)
             check_types(bench)
+            check_memory(bench)
             check_long(bench)
             check_goldens(bench)
             check_wrong_files(bench)

@@ -13,6 +13,8 @@ import tempfile
 import gguf
 import numpy as np
 
+# Of write: 64 x 64 weights of 6 bits each.
+PARTS = [("q", "q4_1", 3, 3 * 64 * 64 * 6 // 8), ("norm", "f32", 1, 256)]
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
 
 
@@ -78,15 +80,19 @@ def main():
                                           "bytes_at_32768": 768 * 32768}, facts["cache"])
         check("tokenizer", [facts[key] for key in ("tokenizer", "tokens", "bos", "eos", "tokenizer_refused")] == ["gpt2 (gpt-2)", 4, None, 3, None], facts)
         check("rendered template", facts["template_example"] == "<system>You are helpful.<end>\n<user>Hello<end>\n<assistant>" and facts["template"] == TEMPLATE, facts["template_example"])
+        check("parts", [(part["name"], part["type"], part["tensors"], part["device_bytes"]) for part in facts["parts"]] ==
+              PARTS and facts["device_bytes"] == sum(size for *_, size in PARTS), facts["parts"])
         code, text, error = tool("vx-llm", "show", folder / "small.gguf")
         for part in ("6 layers, 64 wide, 4 heads on 2, context 8192", "7.8 KiB in 4 tensors of 1 file: 12352 parameters", "3.0 MiB at 4096 tokens, 24.0 MiB at 32768 tokens (beyond the model's context of 8192)",
-                     "gpt2 (gpt-2), 4 tokens, begin ?, end 3", "    | <user>Hello<end>\n", "  runs       vx-llm run\n"):
+                     "gpt2 (gpt-2), 4 tokens, begin ?, end 3", "    | <user>Hello<end>\n", "  runs       vx-llm run\n", "  memory     weights 9.2 KiB; with the cache in f32 6.0 MiB at 4096 tokens, 48.0 MiB at 32768\n",
+                     "    q                  q4_1      3     9.0 KiB  integers of 4 bits, a scale and a minimum for each 32 in f32: 6 bits a weight\n", "    norm               f32       1   256 bytes  as in the file\n"):
             check(f"show prints '{part.strip()}'", code == 0 and part in text, text + error)
 
         write(folder / "gemma.gguf", "gemma3", keys=[("add_sliding_window", 512), ("add_key_length", 32), ("add_value_length", 8)])
         cache = describe(folder / "gemma.gguf")["cache"]
         write(folder / "mamba.gguf", "mamba")
         refusal = describe(folder / "mamba.gguf")["run_refused"]
+        check("no parts of a model that does not run", describe(folder / "mamba.gguf")["parts"] == [] and describe(folder / "mamba.gguf")["device_bytes"] is None, refusal)
         check("an architecture that does not run", refusal == "vx-compile reads the architectures gemma3, gpt2, llama, phi2, phi3, qwen2, qwen3, got mamba", refusal)
         # 5 of 6 layers keep a window; a key has 32 numbers, a value 8.
         check("windows", cache["bytes_per_token"] == 160 and cache["window"] == 512 and cache["bytes_at_4096"] == 160 * 4096 + 5 * 160 * 512, cache)

@@ -131,6 +131,62 @@ std::string findRefusal(const LanguageModelFacts &facts) {
   return facts.noTokenizer.empty() ? "" : "the tokenizer is refused";
 }
 
+/// How products read a block format on a device (docs/language-models.md): vx-compile puts the integers in their order
+/// when a module is loaded, and what is between 4 and 8 bits takes 8.
+struct DeviceForm {
+  std::string_view type;
+  unsigned integerBits, group; // weights for each scale
+  bool hasMinimum;
+
+  double bits() const { return integerBits + 32.0 * (hasMinimum ? 2 : 1) / group; }
+};
+constexpr DeviceForm DeviceForms[] = {{"q4_0", 4, 32, false}, {"q4_1", 4, 32, true},    {"q5_0", 8, 32, false},
+                                      {"q5_1", 8, 32, true},  {"q8_0", 8, 32, false},   {"q2_k", 4, 16, true},
+                                      {"q3_k", 4, 16, false}, {"q4_k", 4, 32, true},    {"q5_k", 8, 32, true},
+                                      {"q6_k", 8, 16, false}, {"iq4_nl", 8, 32, false}, {"mxfp4", 8, 32, false}};
+
+/// "attn_q" of "blk.3.attn_q.weight".
+std::string partOf(std::string_view tensor) {
+  for (std::string_view end : {".weight", ".bias"})
+    if (tensor.ends_with(end))
+      tensor.remove_suffix(end.size());
+  if (tensor.starts_with("blk."))
+    if (const size_t point = tensor.find('.', 4); point != tensor.npos)
+      tensor.remove_prefix(point + 1);
+  return std::string(tensor);
+}
+
+void readParts(const GgufModel &model, LanguageModelFacts &facts) {
+  const bool hasHead = model.findTensor("output.weight");
+  for (const GgufTensor &tensor : model.tensors()) {
+    const std::string name = partOf(tensor.name);
+    auto part = std::ranges::find_if(facts.parts,
+                                     [&](const PartFacts &one) { return one.name == name && one.type == tensor.type; });
+    const auto *form = std::ranges::find(DeviceForms, std::string_view(tensor.type->name), &DeviceForm::type);
+    const bool isTable = name == "token_embd", isLookedUp = hasHead && isTable; // without a head it is the head too
+    const bool hasForm = form != std::end(DeviceForms) && !isLookedUp;
+    if (part == facts.parts.end()) {
+      part = facts.parts.insert(part, {name, tensor.type, 0, 0, {}});
+      if (isLookedUp)
+        part->form = "as in the file; rows are looked up";
+      else if (hasForm)
+        part->form = fmt::format("integers of {} bits, a scale{} for each {} in f32: {} bits a weight{}",
+                                 form->integerBits, form->hasMinimum ? " and a minimum" : "", form->group, form->bits(),
+                                 isTable ? "; and as in the file, for rows that are looked up" : "");
+      else
+        part->form =
+            std::string_view(tensor.type->name) == "f32" ? "as in the file" : "as in the file; computed in f32";
+    }
+    ++part->tensors;
+    const uint64_t weights = tensor.bytes.size() / tensor.type->bytes * tensor.type->block;
+    uint64_t bytes = hasForm ? static_cast<uint64_t>(static_cast<double>(weights) * form->bits() / 8) : 0;
+    if (!hasForm || isTable)
+      bytes += tensor.bytes.size();
+    part->deviceBytes += bytes;
+    facts.deviceBytes += bytes;
+  }
+}
+
 void readTokenizer(const GgufModel &model, const Keys &keys, LanguageModelFacts &facts) {
   const std::optional<std::string> kind = keys.string("tokenizer.ggml.model"), pre = keys.string("tokenizer.ggml.pre");
   facts.begin = keys.number("tokenizer.ggml.bos_token_id");
@@ -195,6 +251,8 @@ LanguageModelFacts readFacts(const GgufModel &model, const std::string &path) {
   readCache(keys, facts);
   readTokenizer(model, keys, facts);
   facts.noRun = findRefusal(facts);
+  if (facts.noRun.empty())
+    readParts(model, facts);
   return facts;
 }
 
@@ -253,6 +311,14 @@ nlohmann::ordered_json describeFacts(const LanguageModelFacts &facts) {
                {"tokens", orNull(facts.tokens)},
                {"bos", orNull(facts.begin)},
                {"eos", orNull(facts.end)}};
+  json["device_bytes"] = facts.noRun.empty() ? Json(facts.deviceBytes) : Json();
+  json["parts"] = Json::array();
+  for (const PartFacts &part : facts.parts)
+    json["parts"].push_back({{"name", part.name},
+                             {"type", part.type->name},
+                             {"tensors", part.tensors},
+                             {"device_bytes", part.deviceBytes},
+                             {"form", part.form}});
   json["run_refused"] = textOrNull(facts.noRun);
   json["cache_refused"] = textOrNull(facts.noCache);
   json["cache"] = Json();

@@ -19,6 +19,14 @@ struct TensorTypeCount {
   uint64_t tensors = 0, bytes = 0;
 };
 
+// The tensors of one part of a model that have one type: "attn_q" of all layers.
+struct PartFacts {
+  std::string name;
+  const GgufType *type = nullptr;
+  uint64_t tensors = 0, deviceBytes = 0;
+  std::string form; // on the device: "integers of 4 bits, a scale and a minimum for each 32 in f32: 6 bits a weight"
+};
+
 // The cache of keys and values of a decoder, in f16.
 struct CacheFacts {
   uint64_t bytesPerToken = 0;       // of the layers that keep all tokens
@@ -32,6 +40,8 @@ struct LanguageModelFacts {
   std::optional<uint64_t> layers, width, heads, keyValueHeads, context;
   std::vector<TensorTypeCount> types; // the one with the most bytes first
   uint64_t parameters = 0, bytes = 0; // of all tensors
+  std::vector<PartFacts> parts;       // in the order of the file; none if the model does not run
+  uint64_t deviceBytes = 0;           // of all parts
   std::optional<CacheFacts> cache;
   std::string noCache; // the reason where there is none
   std::string tokenizer, noTokenizer;

@@ -60,6 +60,17 @@ static void printFacts(const std::string &path, const vx::GgufModel &model, cons
     printLines(example);
   }
   printOut("  {:<10} {}\n", "runs", facts.noRun.empty() ? "vx-llm run" : "not yet: " + facts.noRun);
+  if (facts.noRun.empty()) {
+    printOut("  {:<10} weights {}", "memory", vx::roundedByteCount(facts.deviceBytes));
+    if (facts.cache)
+      printOut("; with the cache in f32 {} at 4096 tokens, {} at 32768",
+               vx::roundedByteCount(facts.deviceBytes + 2 * facts.cache->bytesAt(4096)),
+               vx::roundedByteCount(facts.deviceBytes + 2 * facts.cache->bytesAt(32768)));
+    printOut("\n");
+  }
+  for (const PartFacts &part : facts.parts)
+    printOut("    {:<18} {:<7} {:>3}  {:>10}  {}\n", printable(part.name), part.type->name, part.tensors,
+             vx::roundedByteCount(part.deviceBytes), part.form);
 }
 
 void show(const std::string &path, bool json) {
