@@ -12,6 +12,9 @@ VX_DEFAULT __asan_default_options() {
 
 VX_DEFAULT __ubsan_default_options() { return "print_stacktrace=1"; }
 
+// Of the validation layers, for which see below: objects that they count among themselves.
+VX_DEFAULT __lsan_default_suppressions() { return "leak:libVkLayer_khronos_validation.so\n"; }
+
 VX_DEFAULT __tsan_default_options() { return "second_deadlock_stack=1"; }
 
 // The validation layers follow queues on a thread of their own, and are not instrumented: what they do among themselves

@@ -46,11 +46,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string written;
   for (size_t i = 0; i < columns + table.fields.size(); ++i)
     written += quoted(i < columns ? table.names[i] : table.fields[i - columns]) + ((i + 1) % columns ? "," : "\n");
-  // A name may hold the other separators.
-  const bool isComma = columns > 1;
-  for (const std::string &name : table.names)
-    if (!isComma && name.find_first_of(",;\t") != std::string::npos)
-      return 0;
   const vx::train::CsvText again = vx::train::parseCsv(written, "t.csv");
   check(again.names == table.names && again.fields == table.fields && again.rows() == table.rows());
   return 0;

@@ -161,6 +161,8 @@ bool readAttribute(vx::GraphRecorder &recorder, const vx::RecordedPlace &place, 
   case VXB_BODY:
     own.value = vx::RecordedBody{attribute.body};
     return true;
+  case VXB_ATTRIBUTE_LIMIT:
+    break;
   }
   return refuse("expects a kind of vxb_attribute_kind, got " + Twine(static_cast<int>(attribute.kind)));
 }
@@ -207,6 +209,13 @@ vxc_result vxb_variable(vxb_graph *graph, const vxb_variable_info *info, const v
         vx::RecordedVariable variable;
         variable.name = known.name;
         variable.type = readType(known.type);
+        auto refuse = [&](const Twine &reason) {
+          return recorder.fail(&at, "variable '" + Twine(known.name) + "' " + reason);
+        };
+        if (known.role < VXB_PARAMETER || known.role > VXB_STATE)
+          return refuse("expects a role of vxb_role, got " + Twine(static_cast<int>(known.role)));
+        if (known.init < VXB_INIT_ZEROS || known.init > VXB_INIT_DATA)
+          return refuse("expects an init of vxb_init_kind, got " + Twine(static_cast<int>(known.init)));
         variable.role = known.role == VXB_PARAMETER   ? vx::VariableRole::parameter
                         : known.role == VXB_STATISTIC ? vx::VariableRole::statistic
                                                       : vx::VariableRole::state;
@@ -230,6 +239,8 @@ vxc_result vxb_variable(vxb_graph *graph, const vxb_variable_info *info, const v
         case VXB_INIT_DATA:
           variable.hasElements = true;
           variable.elements = {static_cast<const char *>(known.data), known.data_size};
+          break;
+        case VXB_INIT_LIMIT: // refused above
           break;
         }
         auto value = recorder.addVariable(variable, at);

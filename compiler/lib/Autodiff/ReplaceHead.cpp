@@ -101,8 +101,8 @@ private:
       auto from = cast<RankedTensorType>(reshape.getInput().getType());
       auto before = [](RankedTensorType tensor, int64_t end) {
         DimAttr product = DimAttr::constant(tensor.getContext(), 1);
-        for (DimAttr dim : ArrayRef(getDims(tensor)).take_front(end))
-          product = product * dim;
+        for (int64_t d = 0; d < end; ++d)
+          product = product * getDim(tensor, d);
         return product;
       };
       for (int64_t d = 0; d < from.getRank(); ++d)

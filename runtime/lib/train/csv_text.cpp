@@ -4,6 +4,7 @@
 #include "vx/base/printable.h"
 
 #include <algorithm>
+#include <array>
 
 namespace vx::train {
 
@@ -38,12 +39,31 @@ public:
   }
 
 private:
+  // Of the first row: the first of the known ones that is there outside of quotes.
   char findSeparator() const {
-    const std::string_view first = text.substr(at, text.find('\n', at) - at);
-    for (const char known : {',', ';', '\t'})
-      if (first.find(known) != std::string_view::npos)
-        return known;
-    return ',';
+    static constexpr std::string_view known = ",;\t";
+    std::array<bool, known.size()> found = {};
+    bool isQuoted = false, isFieldBegin = true, hasText = false;
+    for (size_t i = at; i < text.size(); ++i) {
+      const char letter = text[i];
+      if (isQuoted) {
+        isQuoted = letter != '"'; // two of them open it again
+      } else if (letter == '\n') {
+        if (hasText)
+          break;
+      } else if (const size_t number = known.find(letter); number != known.npos) {
+        found[number] = isFieldBegin = true;
+      } else if (letter != ' ') {
+        // After a closing quote another one is part of the field.
+        isQuoted = letter == '"' && (isFieldBegin || (i > 0 && text[i - 1] == '"'));
+        isFieldBegin = false;
+      }
+      hasText |= letter != ' ' && letter != '\t' && letter != '\r' && letter != '\n';
+    }
+    for (size_t number = 0; number < known.size(); ++number)
+      if (found[number])
+        return known[number];
+    return known.front();
   }
 
   void checkNames(const std::vector<std::string> &names) const {

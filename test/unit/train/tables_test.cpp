@@ -56,6 +56,17 @@ TEST(Csv, fields) {
   EXPECT_EQ(parseCsv("a,b;c\n1,2\r", "t").names, (std::vector<std::string>{"a", "b;c"}));
 }
 
+// Those of the first row that are between quotes do not count.
+TEST(Csv, separators) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(parseCsv("\"a, of b\";c\n1;2", "t").names, (Names{"a, of b", "c"}));
+  EXPECT_EQ(parseCsv("\"a\n\tb\",c\n1,2", "t").names, (Names{"a\n\tb", "c"}));
+  EXPECT_EQ(parseCsv("\"a \"\"b,\"\"\";\"c,\"\n1;2", "t").names, (Names{"a \"b,\"", "c,"}));
+  EXPECT_EQ(parseCsv("5\" disk;b,c\n1,2", "t").names, (Names{"5\" disk;b", "c"}));
+  EXPECT_EQ(parseCsv("\r\n\n\na;b\n1,5;2", "t").names, (Names{"a", "b"}));
+  EXPECT_EQ(parseCsv("\"a,\"\n1\n", "t").names, (Names{"a,"}));
+}
+
 TEST(Csv, columnsByTheirNames) {
   const Dataset set = Dataset::csv(table("b,kind,a\n1,2,+3.5\n4e0,0,-.5\n"), flowers());
   EXPECT_EQ(set.rows(), 2);

@@ -35,7 +35,8 @@ typedef enum vxb_element_type {
   VXB_F64 = 11,
   VXB_U32 = 12,
   VXB_U64 = 13,
-  VXB_BF16 = 16
+  VXB_BF16 = 16,
+  VXB_ELEMENT_TYPE_LIMIT = 0x7fffffff // no type: every int is a value of the enum, so a wrong one can be reported
 } vxb_element_type;
 
 // `size` from 0 on; else the symbol or expression `name`, UTF-8; with NULL, any size.
@@ -61,7 +62,8 @@ typedef struct vxb_place {
 typedef enum vxb_role {
   VXB_PARAMETER = 0, // is trained
   VXB_STATISTIC = 1, // is collected, e.g. the mean of a batch norm
-  VXB_STATE = 2      // is stored by the program's own functions
+  VXB_STATE = 2,     // is stored by the program's own functions
+  VXB_ROLE_LIMIT = 0x7fffffff
 } vxb_role;
 
 // The first value of a variable. Random values follow from the seed of the instance and the variable's name: they are
@@ -72,7 +74,8 @@ typedef enum vxb_init_kind {
   VXB_INIT_UNIFORM = 2,    // from a to b
   VXB_INIT_NORMAL = 3,     // the mean a, the standard deviation b
   VXB_INIT_ORTHOGONAL = 4, // rows of the length a, orthogonal to each other, or columns
-  VXB_INIT_DATA = 5        // `data`
+  VXB_INIT_DATA = 5,       // `data`
+  VXB_INIT_LIMIT = 0x7fffffff
 } vxb_init_kind;
 
 typedef struct vxb_variable_info {
@@ -93,7 +96,8 @@ typedef enum vxb_attribute_kind {
   VXB_INTS = 3,
   VXB_FLOATS = 4,
   VXB_STRINGS = 5,
-  VXB_BODY = 6 // body
+  VXB_BODY = 6, // body
+  VXB_ATTRIBUTE_LIMIT = 0x7fffffff
 } vxb_attribute_kind;
 
 typedef struct vxb_attribute {

@@ -96,6 +96,11 @@ TEST(Vxb, faults) {
   const auto node = [&](vxb_graph *g, const char *op, const vxb_value *in, const vxb_attribute *attribute = nullptr) {
     return vxb_node(g, op, 1, in, attribute ? 1 : 0, attribute, &place, 1, &value);
   };
+  const auto variable = [&](vxb_graph *g, vxb_role role, vxb_init_kind init) {
+    const vxb_dim two = {2, nullptr};
+    const vxb_variable_info info = {sizeof(info), "w", {VXB_F32, 1, &two}, role, init, 0, 0, nullptr, 0};
+    return vxb_variable(g, &info, &place, &value);
+  };
   const Case cases[] = {
       {"model.cpp:7: fc (Linear): expected a call in Graph::function, got one outside of a function",
        [&](vxb_graph *g) { return node(g, "Relu", &value); }},
@@ -125,6 +130,12 @@ TEST(Vxb, faults) {
        }},
       {"model.cpp:7: fc (Linear): a constant needs sizes that are numbers, got n as dimension 0",
        [&](vxb_graph *g) { return begin(g), vxb_constant(g, &type, "abc", 3, &place, &value); }},
+      {"model.cpp:7: fc (Linear): variable 'w' expects a role of vxb_role, got 9",
+       [&](vxb_graph *g) { return variable(g, static_cast<vxb_role>(9), VXB_INIT_ZEROS); }},
+      {"model.cpp:7: fc (Linear): variable 'w' expects an init of vxb_init_kind, got -1",
+       [&](vxb_graph *g) { return variable(g, VXB_STATE, static_cast<vxb_init_kind>(-1)); }},
+      {"model.cpp:7: fc (Linear): variable 'w' expects an init of vxb_init_kind, got 6",
+       [&](vxb_graph *g) { return variable(g, VXB_STATE, static_cast<vxb_init_kind>(6)); }},
       {"model.cpp:7: fc (Linear): expected a variable to store, got another value",
        [&](vxb_graph *g) { return begin(g), vxb_store(g, value, value, &place); }},
       {"expected a tensor with a value, got one that was given none",
