@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
@@ -734,9 +735,10 @@ private:
     for (auto [file, number] : fileSections) {
       format::SectionT &section = *root.sections[number];
       const std::span bytes(reinterpret_cast<const uint8_t *>(file->bytes.data()), file->bytes.size());
-      std::vector<vx_file_range> constants;
+      std::vector<vx_file_range> constants; // each once; the table has them again under further names
+      llvm::SmallSet<std::pair<uint64_t, uint64_t>, 16> known;
       for (const auto &constant : root.constants)
-        if (constant->section == number)
+        if (constant->section == number && known.insert({constant->offset, constant->size}).second)
           constants.push_back({constant->offset, constant->size});
       section.external_file = llvm::sys::path::filename(file->path).str();
       section.size = bytes.size();
@@ -757,8 +759,8 @@ private:
                                             : "constant_" + std::to_string(known.number);
       constant->size = getSize(cast<ShapedType>(value.getType()));
       constant->type = encodeType(value.getType(), {});
-      if (const ReferencedFile *known = findFile(value, constant->offset)) {
-        auto [place, isNew] = fileSections.insert({known, 0});
+      if (const ReferencedFile *source = findFile(value, constant->offset)) {
+        auto [place, isNew] = fileSections.insert({source, 0});
         if (isNew)
           place->second = addSection(format::SectionKind::Weights);
         constant->section = place->second;

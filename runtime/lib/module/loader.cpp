@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <set>
 
 static_assert(std::endian::native == std::endian::little, "module files are little-endian and read in place");
 
@@ -211,10 +212,18 @@ Status ModuleLoader::checkReferences() const {
     const Section &section = data.sections[i];
     if (!section.samples)
       continue;
+    // A constant may have several names. Else they do not overlap: a file cannot make a load read more than itself.
     std::vector<vx_file_range> constants;
+    std::set<std::pair<uint64_t, uint64_t>> known;
+    uint64_t total = 0;
     for (const Constant &constant : data.constants)
-      if (constant.section == i)
+      if (constant.section == i && known.emplace(constant.offset, constant.size).second) {
+        if (constant.size > section.size - total)
+          return failure(VX_INVALID_MODULE, "section {}: constant '{}' overlaps another one in the file '{}'", i,
+                         constant.name, section.externalFile);
+        total += constant.size;
         constants.push_back({constant.offset, constant.size});
+      }
     if (const uint64_t samples =
             vx_hash64_samples(section.bytes.data(), section.bytes.size(), constants.data(), constants.size());
         samples != *section.samples)

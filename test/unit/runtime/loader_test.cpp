@@ -345,6 +345,14 @@ TEST(ModuleLoader, filesOfTheModel) {
   ASSERT_OK(Module::load(scratchPath("damaged.vxm"), module));
   EXPECT_NE(std::string(module->verifySection(0).message()).find("is damaged"), std::string::npos);
 
+  // Another name for the constant, and then one that lies in the middle of it.
+  builder->module.constants.push_back(std::make_unique<format::ConstantT>(constant));
+  builder->module.constants.back()->name = "again";
+  EXPECT_EQ(with(file, VX_OK), "ok");
+  builder->module.constants.back()->offset = 8;
+  EXPECT_EQ(with(file), "section 0: constant 'again' overlaps another one in the file 'model.gguf'");
+  builder->module.constants.pop_back();
+
   auto damaged = [&](auto change) {
     const auto offset = section.offset, size = section.size, place = constant.offset;
     const std::string name = section.external_file;

@@ -77,7 +77,8 @@ typedef struct vx_file_range {
 
 /* The hash by which a module knows a file that it refers to: that of a list of hashes. The first one is vx_hash64 of
  * all bytes before the first constant, which are the file's header. For each constant, in the order of the module's
- * table, that of its first VX_SAMPLE_BYTES bytes follows. All constants lie in the file. */
+ * table, that of its first VX_SAMPLE_BYTES bytes follows; a constant with several names is there once. All constants
+ * lie in the file. */
 static inline uint64_t vx_hash64_samples(const void *file, uint64_t size, const vx_file_range *constants,
                                          size_t count) {
   const uint8_t *bytes = (const uint8_t *)file;
