@@ -88,7 +88,7 @@ class Entry:
             if not name.startswith(self._beginning) or place == self._own:
                 continue
             if _os.path.isdir(place):
-                _shutil.rmtree(place, ignore_errors=True) # of a link to a file of the model, the link
+                _shutil.rmtree(place, ignore_errors=True) # links, and not the files that they name
             elif name.endswith(".vxm"):
                 try:
                     _os.remove(place)

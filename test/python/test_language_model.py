@@ -85,6 +85,17 @@ class LanguageModels(package_test.Package):
         with self.assertRaisesRegex(ValueError, "the model has no chat template"):
             vx.LanguageModel(self.file, device="cpu", targets="cpu").chat("hello")
 
+    def test_weights(self):
+        module = self.path("refers.vxm")
+        vx.compile(self.file, module, targets="cpu", weights="reference")
+        inside = self.path("inside.vxm")
+        vx.compile(self.file, inside, targets="cpu", weights="inside")
+        self.assertLess(os.path.getsize(module), os.path.getsize(inside))
+        texts = {vx.LanguageModel(path, device="cpu").generate("hello", max_tokens=MOST, temperature=0).read() for path in (module, inside)}
+        self.assertEqual(texts, {self.wanted(run_chat.encode("hello"))[1]})
+        with self.assertRaisesRegex(ValueError, "option 'weights': expected inside, external or reference, got 'nowhere'"):
+            vx.compile(self.file, module, targets="cpu", weights="nowhere")
+
     def test_threads_take_turns(self):
         texts = {}
 

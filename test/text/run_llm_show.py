@@ -13,7 +13,7 @@ import tempfile
 import gguf
 import numpy as np
 
-# Of write: 64 x 64 weights of 6 bits each.
+# The parts of the file that `write` makes: 3 matrices of 64 x 64 weights, 6 bits each on a device, and a norm in f32.
 PARTS = [("q", "q4_1", 3, 3 * 64 * 64 * 6 // 8), ("norm", "f32", 1, 256)]
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
 

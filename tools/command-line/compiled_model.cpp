@@ -7,6 +7,7 @@
 #include "tool_error.h"
 
 #include "vx/base/cache_folder.h"
+#include "vx/base/gguf.h"
 #include "vx/base/printable.h"
 #include "vx/runtime/vx.hpp"
 
@@ -48,22 +49,21 @@ static bool loads(const fs::path &module) {
   }
 }
 
-// A GGUF file with those that it was split into, or the safetensors files of a folder.
+// The safetensors files of a folder, or a GGUF file with those that it was split into. vx-compile reports a file that
+// cannot be read.
 static std::vector<fs::path> weightFilesOf(const fs::path &model) {
   std::error_code error;
-  const bool isFolder = fs::is_directory(model, error);
-  const std::string name = model.filename().string();
-  const size_t number = name.rfind("-00001-of-");
-  if (!isFolder && number == std::string::npos)
-    return {model};
   std::vector<fs::path> files;
-  const fs::path folder = isFolder ? model : model.has_parent_path() ? model.parent_path() : fs::path(".");
-  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
-    const std::string other = entry.path().filename().string();
-    if (isFolder ? other.ends_with(".safetensors")
-                 : other.starts_with(name.substr(0, number + 1)) && other.ends_with(name.substr(number + 6)))
-      files.push_back(entry.path());
+  if (fs::is_directory(model, error)) {
+    for (const fs::directory_entry &entry : fs::directory_iterator(model, error))
+      if (entry.path().extension() == ".safetensors")
+        files.push_back(entry.path());
+    return files;
   }
+  GgufModel file;
+  std::string reason;
+  if (GgufModel::open(model.string(), file, reason))
+    files.assign(file.paths().begin(), file.paths().end());
   return files;
 }
 

@@ -48,7 +48,7 @@ void ModuleCache::removeOlder() const {
     const bool isModule = other.path().extension() == ".vxm" || fs::exists(other.path() / "model.vxm", unused);
     if (isModule && other.path() != module() && other.path() != folder() &&
         other.path().filename().string().starts_with(prefix))
-      fs::remove_all(other.path(), unused); // of a link to a file of the model, the link
+      fs::remove_all(other.path(), unused); // links, and not the files that they name
   }
 }
 

@@ -19,7 +19,8 @@ std::string describeStrategy(StrategyAttrInterface strategy);
 /// knows its source node only.
 std::string describeDiagnostic(mlir::Diagnostic &diagnostic);
 
-/// Tells the user something that is no fault. A remark would not do: these are MLIR's own, and are for its authors.
+/// Tells the user a fact that is no fault. Remarks are not printed: MLIR's passes emit them for developers of
+/// compilers.
 void emitNote(mlir::Location loc, const llvm::Twine &text);
 
 /// Returns `text` with "\x1b" for the character 27, and likewise for all characters that a terminal executes. Names in
