@@ -26,6 +26,22 @@ inline void addAffine(ModuleBuilder &builder, int64_t elements = 4096) {
   program.results.push_back(tensorResult(1, {0}));
 }
 
+// main(x: i32[n]) -> y: i32[n]: one segment of `kernels` kernels, each of which adds x to the memory of the result.
+inline void addCounting(ModuleBuilder &builder, int kernels) {
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n"));
+  main.inputs.push_back(argument("x", format::ElementType::I32, symbolExpr(0)));
+  main.outputs.push_back(argument("y", format::ElementType::I32, symbolExpr(0)));
+  // i64: 0 n, 1 workgroups, 2 four, then one, 3 bytes; buffers: 0 x, 1 y
+  InstructionPtr work = segment(dispatch(ScaleAdd, 1, {0, 1}, {0, 2}));
+  for (int more = 1; more < kernels; ++more)
+    work->commands.push_back(dispatch(ScaleAdd, 1, {0, 1}, {0, 2}));
+  BlockPtr body = block(instruction(Op::ConstI64, {1}, 64), instruction(Op::CeilDiv, {1, 0, 1}),
+                        instruction(Op::ConstI64, {2}, 4), instruction(Op::Mul, {3, 0, 2}),
+                        instruction(Op::ConstI64, {2}, 1), instruction(Op::Allocate, {1, 3}), std::move(work));
+  builder.program("counting", 4, 2, 0, std::move(body)).results.push_back(tensorResult(1, {0}));
+}
+
 // main(x: i32[n], turns: i32[1]) -> y: i32[n]: adds x to itself as often as the caller says, which nobody waits for.
 // Each turn has new memory for its value.
 inline void addRepeat(ModuleBuilder &builder) {
