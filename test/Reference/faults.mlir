@@ -260,7 +260,7 @@ func.func @strings() -> tensor<1x!vx.string> {
   return %0 : tensor<1x!vx.string>
 }
 
-// SPARSE: vx-interpret: error: expects an inline constant or a resource for 'tensor<3xf32>' in '{{.*}}faults.mlir:[[@LINE+2]]:8'
+// SPARSE: vx-interpret: error: expects an inline constant or a resource for 'tensor<3xf32>', got 'builtin.sparse_elements' in '{{.*}}faults.mlir:[[@LINE+2]]:8'
 func.func @sparse() -> tensor<3xf32> {
   %0 = vx.constant sparse<[[1]], [2.0]> : tensor<3xf32>
   return %0 : tensor<3xf32>

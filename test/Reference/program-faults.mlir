@@ -24,35 +24,35 @@ vx.symbol data_dependent "k"
 vx.variable @state : tensor<2xf32>
 vx.variable @text : tensor<2x!vx.string>
 
-// CONFLICT: vx-interpret: error: input 'y' has size 3 in dimension 0, but 'n' is 2 already
-// RANK: vx-interpret: error: input 'x' is f32[2,2], expected 'tensor<?xf32, #vx.enc<[n]>>'
-// TYPE: vx-interpret: error: input 'x' is f16[2], expected 'tensor<?xf32, #vx.enc<[n]>>'
-// RANGE: vx-interpret: error: input 'x' does not fit: symbol 'n' is 0, expected 1 to 9223372036854775807 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
+// CONFLICT: vx-interpret: error: input 'y': expected size 2 of 'n' in dimension 0, got 3
+// RANK: vx-interpret: error: input 'x': expected 'tensor<?xf32, #vx.enc<[n]>>', got f32[2,2]
+// TYPE: vx-interpret: error: input 'x': expected 'tensor<?xf32, #vx.enc<[n]>>', got f16[2]
+// RANGE: vx-interpret: error: input 'x': symbol 'n': expected 1 to 9223372036854775807, got 0 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
 func.func @two(%x: tensor<?xf32, #vx.enc<[n]>> {vx.name = "x"}, %y: tensor<?xf32, #vx.enc<[n]>> {vx.name = "y"}) {
   return
 }
 
-// MULTIPLE: vx-interpret: error: input 'x' does not fit: symbol 'pairs' is 3, expected a multiple of 2 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
+// MULTIPLE: vx-interpret: error: input 'x': symbol 'pairs': expected a multiple of 2, got 3 in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
 func.func @pairs(%x: tensor<?xf32, #vx.enc<[pairs]>> {vx.name = "x"}) {
   return
 }
 
-// UNDECLARED: vx-interpret: error: input 'x' does not fit: symbol 'm' is not declared in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
+// UNDECLARED: vx-interpret: error: input 'x': symbol 'm' is not declared in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
 func.func @undeclared(%x: tensor<?xf32, #vx.enc<[m]>> {vx.name = "x"}) {
   return
 }
 
-// KIND: vx-interpret: error: input 'x' is of another kind than its type '!vx.sequence<tensor<?xf32>>'
+// KIND: vx-interpret: error: input 'x': expected '!vx.sequence<tensor<?xf32>>', got f32[3]
 func.func @list(%x: !vx.sequence<tensor<?xf32>> {vx.name = "x"}) {
   return
 }
 
-// CONSTANT: vx-interpret: error: a value is f32[3], its type says 'tensor<2xf32>' in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
+// CONSTANT: vx-interpret: error: expected a value of type 'tensor<2xf32>', got f32[3] in '{{.*}}program-faults.mlir:[[@LINE+1]]:1'
 func.func @constant_size(%x: tensor<2xf32> {vx.name = "x"}) {
   return
 }
 
-// LOAD: vx-interpret: error: a value is f32[2], its type says 'tensor<?xf32, #vx.enc<[n]>>' in '{{.*}}program-faults.mlir:[[@LINE+2]]:8'
+// LOAD: vx-interpret: error: expected a value of type 'tensor<?xf32, #vx.enc<[n]>>', got f32[2] in '{{.*}}program-faults.mlir:[[@LINE+2]]:8'
 func.func @load(%x: tensor<?xf32, #vx.enc<[n]>> {vx.name = "x"}) {
   %0 = vx.variable_load @state : tensor<?xf32, #vx.enc<[n]>>
   return
@@ -89,7 +89,7 @@ func.func @dispatch_unbound(%x: tensor<2xf32>) {
   return
 }
 
-// DISPATCH-SIZE: vx-interpret: error: a value is f32[2], its type says 'tensor<?xf32, #vx.enc<[s0]>>' in '{{.*}}program-faults.mlir:[[@LINE+2]]:8'
+// DISPATCH-SIZE: vx-interpret: error: expected a value of type 'tensor<?xf32, #vx.enc<[s0]>>', got f32[2] in '{{.*}}program-faults.mlir:[[@LINE+2]]:8'
 func.func @dispatch_size(%x: tensor<?xf32> {vx.name = "x"}) {
   %0 = vx.dispatch @double (%x) symbols [#vx.dim<3>] : (tensor<?xf32>) -> tensor<3xf32>
   return

@@ -30,7 +30,7 @@ func.func @main(%x: tensor<?x3xi64, #vx.enc<[n, 3]>> {vx.name = "x"}) -> (tensor
   %4 = vx.nonzero %2 : tensor<3xi64> -> tensor<1x?xi64, #vx.enc<[1, k]>>
   return %2, %4 : tensor<3xi64>, tensor<1x?xi64, #vx.enc<[1, k]>>
 }
-// INPUT: vx-interpret: error: input 'x' does not fit: symbol 'n' is 9, expected 1 to 8
+// INPUT: vx-interpret: error: input 'x': symbol 'n': expected 1 to 8, got 9
 
 // A fault names the source node, and leaves the variable alone.
 // FAULT: vx-interpret: error: index 12 at [0] is out of range [-5, 5) in 'gather_1 (Gather)'
@@ -41,7 +41,7 @@ func.func @fault() -> tensor<1xf32> {
   return %0 : tensor<1xf32>
 }
 
-// BIND: vx-interpret: error: symbol 'two' is 1, expected 2 to 2 in '{{.*}}program.mlir:[[@LINE+2]]:3'
+// BIND: vx-interpret: error: symbol 'two': expected 2 to 2, got 1 in '{{.*}}program.mlir:[[@LINE+2]]:3'
 func.func @bind(%x: tensor<i64> {vx.name = "x"}) -> tensor<?xi64, #vx.enc<[two]>> {
   vx.bind_symbol "two" = %x
   %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[two]>>

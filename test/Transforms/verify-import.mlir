@@ -172,7 +172,7 @@ func.func @c5_input(%x: tensor<4294967296x4294967296xi8>) {
 // -----
 
 func.func @c6_sparse() {
-  // expected-error @+1 {{'vx.constant' op expects an inline constant or a resource for 'tensor<3xf32>'}}
+  // expected-error @+1 {{'vx.constant' op expects an inline constant or a resource for 'tensor<3xf32>', got 'builtin.sparse_elements'}}
   %0 = vx.constant sparse<[[1]], [2.0]> : tensor<3xf32>
   return
 }

@@ -127,7 +127,8 @@ llvm::Error checkConstant(ElementsAttr attribute) {
     return fail("expects a constant of numbers or bools, got '" + typeText + "'");
   auto resource = llvm::dyn_cast<DenseResourceElementsAttr>(attribute);
   if (!resource && !llvm::isa<DenseIntOrFPElementsAttr>(attribute))
-    return fail("expects an inline constant or a resource for '" + typeText + "'");
+    return fail("expects an inline constant or a resource for '" + typeText + "', got '" +
+                attribute.getAbstractAttribute().getName() + "'");
   if (!resource)
     return llvm::Error::success();
   AsmResourceBlob *blob = resource.getRawHandle().getBlob();

@@ -31,11 +31,11 @@ public:
     if (!symbol)
       return callError(at, "symbol '" + name + "' is not declared");
     if (value < static_cast<int64_t>(symbol.getMin()) || value > static_cast<int64_t>(symbol.getMax()))
-      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", expected " +
-                               llvm::Twine(symbol.getMin()) + " to " + llvm::Twine(symbol.getMax()));
+      return callError(at, "symbol '" + name + "': expected " + llvm::Twine(symbol.getMin()) + " to " +
+                               llvm::Twine(symbol.getMax()) + ", got " + llvm::Twine(value));
     if (value % static_cast<int64_t>(symbol.getMultiple()) != 0)
-      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", expected a multiple of " +
-                               llvm::Twine(symbol.getMultiple()));
+      return callError(at, "symbol '" + name + "': expected a multiple of " + llvm::Twine(symbol.getMultiple()) +
+                               ", got " + llvm::Twine(value));
     return llvm::Error::success();
   }
 
@@ -155,7 +155,7 @@ private:
       return llvm::Error::success();
     std::string text;
     llvm::raw_string_ostream(text) << type;
-    return callError(op, "a value is " + tensor.describe() + ", its type says '" + text + "'");
+    return callError(op, "expected a value of type '" + text + "', got " + tensor.describe());
   }
 
   llvm::Error assign(Operation *op, ValueRange results, llvm::ArrayRef<HostValue> incoming) {
@@ -398,7 +398,13 @@ std::string getInputName(func::FuncOp function, unsigned index) {
 
 llvm::Error inputError(func::FuncOp function, unsigned index, const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "input '" + getInputName(function, index) + "' " + message);
+                                 "input '" + getInputName(function, index) + "': " + message);
+}
+
+std::string describe(const HostValue &value) {
+  if (auto *tensor = std::get_if<HostTensor>(&value))
+    return tensor->describe();
+  return std::holds_alternative<HostSequence>(value) ? "a sequence" : "an optional";
 }
 
 /// Binds symbols to the sizes of the inputs where a size is a symbol and nothing else; then every size can be checked.
@@ -414,12 +420,12 @@ llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, 
     std::string text;
     llvm::raw_string_ostream(text) << type;
     if (llvm::isa<SequenceType, OptionalType>(type) != (tensor == nullptr) || (!tensorType && tensor))
-      return inputError(function, index, "is of another kind than its type '" + text + "'");
+      return inputError(function, index, "expected '" + text + "', got " + describe(inputs[index]));
     if (!tensorType)
       continue;
     if (tensor->getRank() != tensorType.getRank() ||
         tensor->getElementType() != reference::getElementType(tensorType.getElementType()))
-      return inputError(function, index, "is " + tensor->describe() + ", expected '" + text + "'");
+      return inputError(function, index, "expected '" + text + "', got " + tensor->describe());
     for (auto [d, dim] : llvm::enumerate(getDims(tensorType))) {
       if (!dim || !dim.asSymbol())
         continue;
@@ -428,10 +434,10 @@ llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, 
       auto [known, isNew] = symbols.try_emplace(name, size);
       if (!isNew && known->second != size)
         return inputError(function, index,
-                          "has size " + llvm::Twine(size) + " in dimension " + llvm::Twine(d) + ", but '" + name +
-                              "' is " + llvm::Twine(known->second) + " already");
+                          "expected size " + llvm::Twine(known->second) + " of '" + name + "' in dimension " +
+                              llvm::Twine(d) + ", got " + llvm::Twine(size));
       if (llvm::Error error = table.check(function, name, size))
-        return inputError(function, index, "does not fit: " + llvm::toString(std::move(error)));
+        return inputError(function, index, llvm::toString(std::move(error)));
     }
   }
   return llvm::Error::success();

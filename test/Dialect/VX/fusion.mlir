@@ -30,7 +30,7 @@ func.func @anchor(%a: tensor<2x3xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @c1_arguments(%a: tensor<2xf32>) {
-  // expected-error @+1 {{'vx.fusion' op expects the region's arguments to have the types of the operands}}
+  // expected-error @+1 {{'vx.fusion' op expects the region's arguments to have the types of the operands: ('tensor<2xf32>'), got ('tensor<3xf32>')}}
   %0 = vx.fusion (%a) : (tensor<2xf32>) -> tensor<3xf32> #vx.loops<tile = [64]> {
   ^bb0(%x: tensor<3xf32>):
     vx.yield %x : tensor<3xf32>

@@ -66,6 +66,20 @@ func.func @c1_results(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @c1_end(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'vx.custom_gradient' op expects 'forward' to end with 'vx.yield', got 'func.return'}}
+  %r = "vx.custom_gradient"(%x) ({
+  ^bb0(%a: tensor<4xf32>):
+    func.return
+  }, {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %g: tensor<4xf32>):
+    vx.yield %g : tensor<4xf32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @c2_arguments(%x: tensor<4xf32>) {
   // expected-error @+1 {{'vx.custom_gradient' op expects 3 arguments of 'pullback', got 2}}
   %r = vx.custom_gradient (%x) : (tensor<4xf32>) -> tensor<4xf32> {

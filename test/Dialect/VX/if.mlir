@@ -55,7 +55,7 @@ func.func @c1_no_terminator(%c: tensor<i1>) {
 // -----
 
 func.func @c1_end(%c: tensor<i1>) {
-  // expected-error @+1 {{'vx.if' op expects the first region to end with 'vx.yield'}}
+  // expected-error @+1 {{'vx.if' op expects the first region to end with 'vx.yield', got 'func.return'}}
   "vx.if"(%c) ({
     func.return
   }, {

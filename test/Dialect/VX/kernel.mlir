@@ -63,7 +63,7 @@ vx.kernel @copy "" symbols ["s0"] workgroups <s0> #vx.loops<tile = []> {
   vx.yield %x : tensor<?xf32, #vx.enc<[s0]>>
 }
 func.func @c1_operands(%a: tensor<2xi32>) {
-  // expected-error @+1 {{'vx.dispatch' op expects the operands and results of kernel 'copy'}}
+  // expected-error @+1 {{'vx.dispatch' op expects the operands and results of kernel 'copy': ('tensor<?xf32, #vx.enc<[s0]>>') -> ('tensor<?xf32, #vx.enc<[s0]>>'), got ('tensor<2xi32>') -> ('tensor<2xi32>')}}
   %0 = vx.dispatch @copy (%a) symbols [#vx.dim<2>] : (tensor<2xi32>) -> tensor<2xi32>
   return
 }
@@ -82,7 +82,7 @@ func.func @c1_symbols(%a: tensor<2xf32>) {
 
 // -----
 
-// expected-error @+1 {{'vx.kernel' op expects the region to end with 'vx.yield'}}
+// expected-error @+1 {{'vx.kernel' op expects the region to end with 'vx.yield', got 'func.return'}}
 "vx.kernel"() ({
 ^bb0(%x: tensor<2xf32>):
   "func.return"() : () -> ()

@@ -59,7 +59,18 @@ func.func @c2_condition(%a: tensor<1xf32>) {
 
 vx.symbol "i"
 func.func @c3_iteration(%go: tensor<i1>) {
-  // expected-error @+1 {{'vx.loop' op expects the symbol 'i' to be declared as data-dependent}}
+  // expected-error @+1 {{'vx.loop' op expects the symbol 'i' to be declared as data-dependent, got a symbol of an input's size}}
+  vx.loop "i" {
+    vx.yield %go : tensor<i1>
+  }
+  return
+}
+
+// -----
+
+vx.symbol instance "i"
+func.func @c3_instance(%go: tensor<i1>) {
+  // expected-error @+1 {{'vx.loop' op expects the symbol 'i' to be declared as data-dependent, got a symbol of the instance}}
   vx.loop "i" {
     vx.yield %go : tensor<i1>
   }
@@ -69,7 +80,7 @@ func.func @c3_iteration(%go: tensor<i1>) {
 // -----
 
 func.func @c3_undeclared(%go: tensor<i1>) {
-  // expected-error @+1 {{'vx.loop' op expects the symbol 'i' to be declared as data-dependent}}
+  // expected-error @+1 {{'vx.loop' op expects the symbol 'i' to be declared as data-dependent, got no declaration}}
   vx.loop "i" {
     vx.yield %go : tensor<i1>
   }

@@ -59,7 +59,7 @@ vxrt.program @c1_second symbols ["c"] {
 
 vxrt.program @c1_no_yield symbols ["c"] {
 ^bb0(%c: i64):
-  // expected-error @+1 {{'vxrt.if' op expects the first region to end with 'vxrt.yield'}}
+  // expected-error @+1 {{'vxrt.if' op expects the first region to end with 'vxrt.yield', got 'llvm.unreachable'}}
   vxrt.if %c {
     llvm.unreachable
   } else {

@@ -44,7 +44,7 @@ vxrt.program @c1_input symbols ["n"] {
 
 // -----
 
-// expected-error @+1 {{'vxrt.program' op expects to end with 'vxrt.return'}}
+// expected-error @+1 {{'vxrt.program' op expects to end with 'vxrt.return', got 'llvm.unreachable'}}
 vxrt.program @c2 symbols [] {
   llvm.unreachable
 }
@@ -111,7 +111,7 @@ vxrt.program @return_c1_object symbols [] {
 
 vxrt.program @return_c1_rest symbols [] {
 ^bb0(%x: !vxrt.buffer):
-  // expected-error @+1 {{'vxrt.return' op expects a rank for each result: 1 values are left over}}
+  // expected-error @+1 {{'vxrt.return' op expects 1 values for the results of 'ranks', got 2}}
   vxrt.return %x, %x : !vxrt.buffer, !vxrt.buffer ranks [0]
 }
 

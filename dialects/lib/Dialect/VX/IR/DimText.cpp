@@ -98,10 +98,18 @@ std::string DimAttr::str() const {
 
 static FailureOr<DimAttr> parseDim(AsmParser &parser, int depth = 0);
 
+/// Returns the next character of the text in quotes, or "the end of the text".
+static std::string describeNext(AsmParser &parser) {
+  // MLIR's buffers end with 0.
+  char next = *parser.getCurrentLocation().getPointer();
+  return next == 0 ? "the end of the text" : std::string("'") + next + "'";
+}
+
 static FailureOr<DimAttr> parseFactor(AsmParser &parser, int depth) {
   MLIRContext *context = parser.getContext();
   if (depth > 64) {
-    (void)parser.emitError(parser.getCurrentLocation(), "expects a dimension expression of at most 64 nested levels");
+    (void)parser.emitError(parser.getCurrentLocation(),
+                           "expects a dimension expression of at most 64 nested levels, got more");
     return failure();
   }
   int64_t value;
@@ -121,7 +129,8 @@ static FailureOr<DimAttr> parseFactor(AsmParser &parser, int depth) {
   }
   StringRef name;
   if (failed(parser.parseOptionalKeyword(&name))) {
-    (void)parser.emitError(parser.getCurrentLocation(), "expects a dimension: an integer, a symbol or '('");
+    parser.emitError(parser.getCurrentLocation(), "expects a dimension: an integer, a symbol or '(', got ")
+        << describeNext(parser);
     return failure();
   }
   using Combine = DimAttr (*)(DimAttr, DimAttr);

@@ -110,11 +110,9 @@ LogicalResult VXDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
     return op->emitOpError() << "expects a unit attribute '" << kAnchorAttr << "', got " << attribute.getValue();
   if (op->getParentOp() && isa<FusionOp, KernelOp>(op->getParentOp()))
     return success();
-  InFlightDiagnostic error = op->emitOpError()
-                             << "expects to stand in 'vx.fusion' or 'vx.kernel' with '" << kAnchorAttr << "'";
-  if (op->getParentOp())
-    error << ", got '" << op->getParentOp()->getName() << "'";
-  return error;
+  Operation *parent = op->getParentOp();
+  return op->emitOpError() << "expects to stand in 'vx.fusion' or 'vx.kernel' with '" << kAnchorAttr << "', got "
+                           << (parent ? "'" + parent->getName().getStringRef().str() + "'" : "no op around it");
 }
 
 Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {

@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/DescribeEnd.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -38,10 +39,18 @@ static SymbolOp findSymbol(Operation *from, StringRef name) {
   return {};
 }
 
+static StringRef describeKind(SymbolOp symbol) {
+  if (!symbol)
+    return "no declaration";
+  if (symbol.getDataDependent())
+    return "a data-dependent symbol";
+  return symbol.getInstance() ? "a symbol of the instance" : "a symbol of an input's size";
+}
+
 static LogicalResult verifyYield(Operation *op, Block &block, TypeRange want, StringRef what) {
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield)
-    return op->emitOpError() << "expects " << what << " to end with 'vx.yield'";
+    return op->emitOpError() << "expects " << what << " to end with 'vx.yield', got " << describeEnd(block);
   if (yield.getValues().size() != want.size())
     return op->emitOpError() << "expects " << what << " to yield " << want.size() << " values, got "
                              << yield.getValues().size();
@@ -93,7 +102,8 @@ LogicalResult LoopOp::verify() {
   // A loop in a region that is still being made stands in no module; it is verified again when it does.
   SymbolOp iteration = findSymbol(*this, getIteration());
   if ((*this)->getParentOfType<ModuleOp>() && (!iteration || !iteration.getDataDependent())) // C3
-    return emitOpError() << "expects the symbol '" << getIteration() << "' to be declared as data-dependent";
+    return emitOpError() << "expects the symbol '" << getIteration() << "' to be declared as data-dependent, got "
+                         << describeKind(iteration);
   if (getCommits() && failed(verifyCommits(*this))) // C4
     return failure();
   SmallVector<Type> want = {RankedTensorType::get({}, IntegerType::get(getContext(), 1))};
@@ -357,7 +367,8 @@ static LogicalResult verifyKernelBody(Operation *op, Block &body, StrategyAttrIn
 LogicalResult FusionOp::verify() {
   Block &body = getBody().front();
   if (!areCompatibleTypes(TypeRange(getInputs()), body.getArgumentTypes())) // C1
-    return emitOpError() << "expects the region's arguments to have the types of the operands";
+    return emitOpError() << "expects the region's arguments to have the types of the operands: ("
+                         << getInputs().getTypes() << "), got (" << body.getArgumentTypes() << ")";
   if (failed(verifyYield(*this, body, getResultTypes(), "the region"))) // C1
     return failure();
   return verifyKernelBody(*this, body, getStrategy());
@@ -366,7 +377,7 @@ LogicalResult FusionOp::verify() {
 LogicalResult KernelOp::verify() {
   Block &body = getBody().front();
   if (body.empty() || !isa<YieldOp>(body.back()))
-    return emitOpError() << "expects the region to end with 'vx.yield'";
+    return emitOpError() << "expects the region to end with 'vx.yield', got " << describeEnd(body);
   if (failed(verifyKernelBody(*this, body, getStrategy())))
     return failure();
   SetVector<StringAttr> named;
@@ -400,7 +411,9 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     return success(); // the kernel's own verifier says so
   if (!areCompatibleTypes(TypeRange(getInputs()), body.getArgumentTypes()) ||
       !areCompatibleTypes(getResultTypes(), body.getTerminator()->getOperandTypes())) // C1
-    return emitOpError() << "expects the operands and results of kernel '" << getKernel() << "'";
+    return emitOpError() << "expects the operands and results of kernel '" << getKernel() << "': ("
+                         << body.getArgumentTypes() << ") -> (" << body.getTerminator()->getOperandTypes() << "), got ("
+                         << getInputs().getTypes() << ") -> (" << getResultTypes() << ")";
   if (getSymbols().size() != kernel.getSymbols().size()) // C1
     return emitOpError() << "expects one value for each symbol of kernel '" << getKernel()
                          << "': " << kernel.getSymbols().size() << ", got " << getSymbols().size();

@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/DescribeEnd.h"
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
@@ -46,7 +47,7 @@ static LogicalResult verifyRegion(CustomGradientOp op, Block &block, StringRef n
   };
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield)
-    return op.emitOpError() << "expects '" << name << "' to end with 'vx.yield'";
+    return op.emitOpError() << "expects '" << name << "' to end with 'vx.yield', got " << describeEnd(block);
   if (failed(check("arguments", arguments, block.getArgumentTypes())))
     return failure();
   return check("values", yields, yield.getValues().getTypes());

@@ -1,5 +1,7 @@
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 
+#include "vx/Dialect/DescribeEnd.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -48,7 +50,7 @@ LogicalResult ProgramOp::verifyRegions() {
                            << index;
   }
   if (body.empty() || !isa<ReturnOp>(body.back())) // C2
-    return emitOpError() << "expects to end with 'vxrt.return'";
+    return emitOpError() << "expects to end with 'vxrt.return', got " << vx::describeEnd(body);
   auto aliases = (*this)->getAttrOfType<DenseI64ArrayAttr>(kAliasesAttr);
   if (aliases && aliases.size() % 2 != 0) // C3
     return emitOpError() << "expects an input and a result in each pair of 'aliases', got " << aliases.size()
@@ -85,7 +87,8 @@ LogicalResult ReturnOp::verify() {
     rest = rest.drop_front(count);
   }
   if (!rest.empty())
-    return emitOpError() << "expects a rank for each result: " << rest.size() << " values are left over";
+    return emitOpError() << "expects " << getValues().size() - rest.size() << " values for the results of 'ranks', got "
+                         << getValues().size();
   return success();
 }
 
@@ -170,7 +173,7 @@ LogicalResult ReadInputOp::verify() {
 static LogicalResult verifyYield(Operation *op, Block &block, TypeRange want, StringRef what) {
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield)
-    return op->emitOpError() << "expects " << what << " to end with 'vxrt.yield'";
+    return op->emitOpError() << "expects " << what << " to end with 'vxrt.yield', got " << vx::describeEnd(block);
   if (TypeRange(yield.getValues()) != want)
     return op->emitOpError() << "expects " << what << " to yield (" << want << "), got ("
                              << yield.getValues().getTypes() << ")";
