@@ -12,8 +12,11 @@ VX_DEFAULT __asan_default_options() {
 
 VX_DEFAULT __ubsan_default_options() { return "print_stacktrace=1"; }
 
-// Of the validation layers, for which see below: objects that they count among themselves.
+// Of the validation layers, for which see below: objects that they count among themselves. No list of suppressions is
+// printed: tests compare a program's output.
 VX_DEFAULT __lsan_default_suppressions() { return "leak:libVkLayer_khronos_validation.so\n"; }
+
+VX_DEFAULT __lsan_default_options() { return "print_suppressions=0"; }
 
 VX_DEFAULT __tsan_default_options() { return "second_deadlock_stack=1"; }
 

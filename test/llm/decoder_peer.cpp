@@ -4,7 +4,10 @@
 //
 // Each line of standard input is a call on one instance:
 //
-//   prefill ID...        extend PAST ID...        decode PAST ID
+//   prefill ID...        embed ID...        extend PAST ID... [, PAST ID...]...        decode PAST ID
+//
+// Each part of `extend` is of another sequence: of at most four, and `decode` is of the first. Their pages lie in
+// turns, the first page last.
 //
 // or "save PATH", which writes the instance's module and prints "saved", or "memory", which prints the bytes of
 // constants that the device has for a step of decode.
@@ -48,6 +51,50 @@ private:
   const double share;
 };
 
+constexpr int64_t Places = 32, Sequences = 4;
+
+static vx::Value listOf(const std::vector<int64_t> &numbers) {
+  return vx::Value::tensor<int64_t>({static_cast<int64_t>(numbers.size())}, numbers);
+}
+
+// The inputs of a step, and the rows of its result in them.
+static std::vector<vx::Value> placeTokens(std::istream &words, int64_t pages, bool isDecode) {
+  std::vector<int64_t> ids, starts = {0}, lengths, rows;
+  std::string word;
+  for (bool isPast = true; words >> word;) {
+    if (word == ",") {
+      isPast = true;
+      continue;
+    }
+    const int64_t number = std::stoll(word);
+    if (isPast) {
+      lengths.push_back(number);
+      starts.push_back(starts.back());
+    } else {
+      ids.push_back(number);
+      ++lengths.back();
+      ++starts.back();
+    }
+    isPast = false;
+  }
+  const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  const int64_t most = std::max<int64_t>((longest + Places - 1) / Places, 1);
+  std::vector<int64_t> table;
+  for (size_t s = 0; s < lengths.size(); ++s) {
+    rows.push_back(starts[s + 1] - 1);
+    for (int64_t page = 0; page < most; ++page)
+      table.push_back(pages - 1 - page * Sequences - static_cast<int64_t>(s));
+  }
+  std::vector<vx::Value> inputs = {listOf(ids),
+                                   vx::Value::tensor<int64_t>({static_cast<int64_t>(lengths.size()), most}, table)};
+  if (!isDecode)
+    inputs.push_back(listOf(starts));
+  inputs.push_back(listOf(lengths));
+  if (!isDecode)
+    inputs.push_back(listOf(rows));
+  return inputs;
+}
+
 static int run(const std::string &path, const std::string &device, int64_t context, const std::string &logits,
                Expected *expected) {
   bool hasFailed = false;
@@ -55,7 +102,8 @@ static int run(const std::string &path, const std::string &device, int64_t conte
   vx::InstanceOptions options;
   options.device = device;
   options.noFallback = true;
-  options.symbols = {{"context", context}};
+  const int64_t pages = (context + Places - 1) / Places * Sequences;
+  options.symbols = {{"context", context}, {"pages", pages}};
   const vx::Instance instance(module, options);
   std::map<std::string, vx::Call> calls;
   for (const vx_function_info &function : module.functions())
@@ -73,18 +121,19 @@ static int run(const std::string &path, const std::string &device, int64_t conte
       continue;
     }
     if (function == "memory") {
-      std::cout << instance.estimateMemory("decode", {}).constants << "\n";
+      const std::pair<std::string, int64_t> symbols[] = {{"most_pages", 1}};
+      std::cout << instance.estimateMemory("decode", symbols).constants << "\n";
       continue;
     }
-    std::vector<int64_t> numbers;
-    for (int64_t number; words >> number;)
-      numbers.push_back(number);
     std::vector<vx::Value> inputs;
-    if (function != "prefill") {
-      inputs.push_back(vx::Value::tensor<int64_t>({}, std::vector<int64_t>{numbers.at(0)}));
-      numbers.erase(numbers.begin());
+    if (function == "prefill" || function == "embed") {
+      std::vector<int64_t> ids;
+      for (int64_t number; words >> number;)
+        ids.push_back(number);
+      inputs.push_back(vx::Value::tensor<int64_t>({1, static_cast<int64_t>(ids.size())}, ids));
+    } else {
+      inputs = placeTokens(words, pages, function == "decode");
     }
-    inputs.insert(inputs.begin(), vx::Value::tensor<int64_t>({1, static_cast<int64_t>(numbers.size())}, numbers));
     try {
       const std::vector<vx::Value> results = calls.at(function).run(inputs);
       const std::span<const std::byte> bytes = results[0].bytes();

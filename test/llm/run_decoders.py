@@ -48,7 +48,7 @@ class Decoders(Bench):
         return module, said
 
     def calls(self, module, device, lines, vocabulary, context=64):
-        """The answers to calls, and the rows of logits of each that was done."""
+        """The answers to calls, and the rows of logits of each that was done; of rows of another width, that is `vocabulary`."""
         ran = subprocess.run([os.path.join(self.bin, "decoder_peer"), module, device, str(context), self.path("logits")], input="\n".join(lines) + "\n",
                              capture_output=True, text=True, env=self.environment())
         if ran.returncode:
@@ -145,6 +145,35 @@ def check_steps(bench, name, settings, tensors, module, ids, room):
         bench.check(f"{name}: divergence on {device}", abs(apart) < KL, apart)
 
 
+def check_sequences(bench):
+    """Prompts beside one another in one call, each in pages of its own, and then more of each; and the states that the head reads."""
+    settings, seed = llama_settings(vocab_size=60, sliding_window=40, model_type="mistral", max_position_embeddings=256), 23
+    tensors = llama_weights(settings, seed)
+    module, _ = bench.compile_model(bench.folder_of("sequences", settings, tensors), "sequences")
+    prompts = [llama_tokens(settings, seed + i, length) for i, length in enumerate((97, 33, 1, 64))]
+    want = [logits(settings, tensors, ids) for ids in prompts]
+    # How many tokens each sequence has after each call. In some a sequence has none that are new.
+    plan = [(0, 0, 0, 0), (40, 32, 0, 1), (41, 33, 1, 64), (97, 33, 1, 64)]
+    for device in bench.devices:
+        lines, rows = [], []
+        for before, after in zip(plan, plan[1:]):
+            lines.append("extend " + " , ".join(f"{first} {text_of(ids[first:last])}" for ids, first, last in zip(prompts, before, after)))
+            rows += [logit[last - 1] if last > first else None for logit, first, last in zip(want, before, after)]
+        answers, results = bench.calls(module, device, lines, 60, context=128)
+        bench.check(f"sequences: calls on {device}", answers == ["done 4"] * 3, answers)
+        got, used = np.concatenate(results), [i for i, row in enumerate(rows) if row is not None]
+        bench.near(f"sequences beside one another on {device}", got[used], np.stack([rows[i] for i in used]))
+        _, alone = bench.calls(module, device, [f"extend 0 {text_of(prompts[0][:40])}", f"extend 40 {prompts[0][40]}", f"extend 41 {text_of(prompts[0][41:])}"], 60, context=128)
+        bench.near(f"a sequence alone on {device}", np.concatenate(alone), np.stack([want[0][i] for i in (39, 40, 96)]))
+        _, (states,) = bench.calls(module, device, [f"embed {text_of(prompts[0])}"], settings["hidden_size"], context=128)
+        bench.near(f"states on {device}", states.astype(np.float64) @ tensors["lm_head.weight"].T.astype(np.float64), want[0])
+    # Refused: more pages than the model's context has, than that of the instance, and a position beyond it.
+    for line, reason in ((f"extend 300 {text_of(prompts[1])}", "dim 1 is 'most_pages', expected 1 to 8, got 11"),
+                         ("extend 127 1 2", "needs size 'ceildiv(context, 32)' to be at least 'most_pages', got 4 and 5")):
+        (answer,), _ = bench.calls(module, "cpu", [line], 60, context=128)
+        bench.check(f"refused: {line[:12]}", answer.startswith("failed") and reason in answer, answer)
+
+
 def check_long(bench):
     """Positions beyond the first tables of angles, by either function."""
     goldens = np.load(HERE / "goldens.npz")
@@ -227,7 +256,7 @@ def check_types(bench):
     # Refused: a context beyond the model's, a call beyond the cache, a token without a row.
     lines = [f"extend 0 {text_of(ids)}", "decode 20 3", "decode 21 4", f"extend 15 {text_of(ids[15:])}", "decode 20 60", "decode 20 -1", "decode 20 5"]
     answers, results = bench.calls(module, "cpu", lines, 60, context=21)
-    bench.check("the room of the cache", answers[:2] == ["done 1", "done 1"] and answers[2].startswith("failed") and "21" in answers[2] and "22" in answers[2], answers[2])
+    bench.check("the room of the cache", answers[:2] == ["done 1", "done 1"] and answers[2].endswith("positions (Cache): index at [0] is 21, allowed is [0, 21)"), answers[2])
     bench.check("tokens without a row", all(answer.startswith("failed") and f"{number}" in answer for answer, number in zip(answers[4:6], (60, -1))), answers[4:6])
     bench.near("a place is written again", np.concatenate([results[3], results[6]]), logits(settings, narrow, [*ids, 5])[-2:])
 
@@ -327,6 +356,7 @@ def main():
             check_runs(bench)
             check_types(bench)
             check_memory(bench)
+            check_sequences(bench)
             check_long(bench)
             check_goldens(bench)
             check_wrong_files(bench)

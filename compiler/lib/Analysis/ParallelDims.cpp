@@ -189,6 +189,12 @@ void ofSelectBoxes(Operation *, unsigned operand, OpResult, Dims &dims) {
     dims[1] = 1;
 }
 
+/// Heads. A token may see those before it.
+void ofPagedAttention(Operation *, unsigned operand, OpResult, Dims &dims) {
+  if (operand == 0)
+    dims[1] = 1;
+}
+
 void ofHostFunction(Operation *op, unsigned, OpResult result, Dims &dims) {
   HostFunctionKind kind = cast<HostFunctionOp>(op).getKind();
   // The parts of a string are as many as those of the string with the most of them; their number is its own.
@@ -211,6 +217,7 @@ const OpFunctionTable<ParallelFunction> &getParallelTable() {
     table.add<CumulativeSumOp>(ofCumulativeSum);
     table.add<ReduceWindowOp>(ofReduceWindow);
     table.add<AttentionOp>(ofAttention);
+    table.add<PagedAttentionOp>(ofPagedAttention);
     table.add<GatherOp>(ofGather);
     table.add<CheckIndicesOp>(ofCheckIndices);
     table.add<ScatterOp>(ofScatter);

@@ -117,6 +117,62 @@ evaluateAttention(AttentionOp op, llvm::ArrayRef<HostTensor> operands, const Sym
   return results;
 }
 
-void addAttentionEvaluators(EvaluatorTable &table) { table.add<evaluateAttention>(); }
+static Result evaluatePagedAttention(PagedAttentionOp op, const HostTensor &queries, const HostTensor &keyPages,
+                                     const HostTensor &valuePages, const HostTensor &table, const HostTensor &starts,
+                                     const HostTensor &lengths) {
+  const int64_t tokens = queries.getShape()[0], heads = queries.getShape()[1], depth = queries.getShape()[2];
+  const int64_t pages = keyPages.getShape()[0], keyHeads = keyPages.getShape()[1], places = keyPages.getShape()[2];
+  const int64_t sequences = table.getShape()[0], most = table.getShape()[1];
+  if (lengths.getShape()[0] != sequences || starts.getShape()[0] != sequences + 1)
+    return callError(op, "the shapes " + describeShape(table.getShape()) + ", " + describeShape(starts.getShape()) +
+                             " and " + describeShape(lengths.getShape()) + " of table, starts and lengths do not fit");
+  using Wide = long double;
+  HostTensor result(queries.getElementType(), queries.getShape());
+  for (int64_t token = 0; token < tokens; ++token)
+    for (int64_t head = 0; head < heads; ++head) {
+      std::vector<Wide> scores;
+      std::vector<int64_t> rows; // of the pages' [page, key head, place]
+      for (int64_t s = 0; s < sequences; ++s) {
+        if (token < starts.getInt(s) || token >= starts.getInt(s + 1))
+          continue;
+        const int64_t last = lengths.getInt(s) - starts.getInt(s + 1) + token;
+        const int64_t first = op.getWindow() ? last - static_cast<int64_t>(*op.getWindow()) + 1 : 0;
+        for (int64_t t = std::max<int64_t>(first, 0); t <= last && t < most * places; ++t) {
+          const int64_t page = table.getInt(s * most + t / places);
+          if (page < 0 || page >= pages)
+            continue;
+          rows.push_back((page * keyHeads + head / (heads / keyHeads)) * places + t % places);
+          Wide score = 0;
+          for (int64_t d = 0; d < depth; ++d)
+            score += static_cast<Wide>(queries.getFloat((token * heads + head) * depth + d)) *
+                     keyPages.getFloat(rows.back() * depth + d);
+          score *= op.getScale().convertToDouble();
+          if (op.getSoftcap()) {
+            const Wide cap = op.getSoftcap()->convertToDouble();
+            score = cap * std::tanh(score / cap);
+          }
+          scores.push_back(score);
+        }
+        break;
+      }
+      Wide greatest = -INFINITY, sum = 0;
+      for (Wide score : scores)
+        greatest = std::isnan(score) || std::isnan(greatest) ? NAN : std::max(greatest, score);
+      for (Wide &score : scores)
+        sum += score = std::exp(score - greatest);
+      for (int64_t d = 0; d < depth; ++d) {
+        Wide total = 0;
+        for (auto [weight, row] : llvm::zip(scores, rows))
+          total += weight * valuePages.getFloat(row * depth + d);
+        result.setFloat((token * heads + head) * depth + d, scores.empty() ? 0 : static_cast<double>(total / sum));
+      }
+    }
+  return result;
+}
+
+void addAttentionEvaluators(EvaluatorTable &table) {
+  table.add<evaluateAttention>();
+  table.add<evaluatePagedAttention>();
+}
 
 } // namespace vx::reference

@@ -8,51 +8,122 @@ namespace vx {
 
 void DecoderFunctions::build() {
   Type i64 = model.builder.getI64Type();
-  DimAttr one = DimAttr::constant(&model.context, 1);
+  auto number = [&](int64_t value) { return DimAttr::constant(&model.context, value); };
+  const DimAttr one = number(1), heads = number(s.keyHeads), depth = number(s.depth), pagePlaces = number(kPagePlaces);
+  const int64_t mostPages = llvm::divideCeil(s.context, kPagePlaces);
   room = model.declareSymbol("context", 1, s.context, ModelBuilder::SymbolKind::Instance);
-  DimAttr tokens = model.declareSymbol("tokens", 1, s.context);
-  DimAttr before = model.declareSymbol("past", 0, s.context - 1, ModelBuilder::SymbolKind::Data);
-  DimAttr heads = DimAttr::constant(&model.context, s.keyHeads), depth = DimAttr::constant(&model.context, s.depth);
-  cacheType = getTensorType({one, room, heads, depth}, model.builder.getF32Type());
+  pages = model.declareSymbol("pages", 1, std::numeric_limits<int32_t>::max(), ModelBuilder::SymbolKind::Instance);
+  const DimAttr tokens = model.declareSymbol("tokens", 1, s.context),
+                sequences = model.declareSymbol("sequences", 1, s.context),
+                most = model.declareSymbol("most_pages", 1, mostPages),
+                rows = model.declareSymbol("rows", 1, s.context);
+  cacheType = getTensorType({pages, heads, pagePlaces, depth}, model.builder.getF32Type());
   for (int64_t layer = 0; layer < s.layers; ++layer)
     for (const char *kind : {"keys.", "values."})
-      model.declareCache(kind + std::to_string(layer), {one, room, heads, depth}, model.builder.getF32Type());
+      model.declareCache(kind + std::to_string(layer), {pages, heads, pagePlaces, depth}, model.builder.getF32Type());
 
-  Type idType = getTensorType({one, tokens}, i64), single = RankedTensorType::get({1, 1}, i64),
-       scalar = RankedTensorType::get({}, i64);
-  addFunction("prefill", {{"ids", idType}}, DimAttr());
-  addFunction("extend", {{"ids", idType}, {"past", scalar}}, before);
-  addFunction("decode", {{"ids", single}, {"past", scalar}}, before);
+  auto list = [&](ArrayRef<DimAttr> dims) { return getTensorType(dims, i64); };
+  length = tokens;
+  addStateless("prefill", /*hasHead=*/true);
+  addStateless("embed", /*hasHead=*/false);
+  addStep("extend", {{"ids", list(tokens)},
+                     {"table", list({sequences, most})},
+                     {"starts", list(sequences + 1)},
+                     {"lengths", list(sequences)},
+                     {"rows", list(rows)}});
+  length = one;
+  addStep("decode", {{"ids", list(one)}, {"table", list({one, most})}, {"lengths", list(one)}});
 }
 
-void DecoderFunctions::addFunction(StringRef name, ArrayRef<ModelBuilder::Input> inputs, DimAttr symbol) {
+void DecoderFunctions::addStateless(StringRef name, bool hasHead) {
+  Type idType = getTensorType({DimAttr::constant(&model.context, 1), length}, model.builder.getI64Type());
+  SmallVector<Value> arguments = model.beginFunction(name, {{"ids", idType}});
+  places = {};
+  position = at = {};
+  Value x = addLayers(arguments[0]);
+  if (hasHead)
+    return model.endFunction("logits", addHead(x));
+  Part g(model, s.isTied ? s.names.embedding : s.names.head, "Norm");
+  model.endFunction("states", norm(g, x));
+}
+
+void DecoderFunctions::addStep(StringRef name, ArrayRef<ModelBuilder::Input> inputs) {
   SmallVector<Value> arguments = model.beginFunction(name, inputs);
-  past = symbol;
-  length = getDim(typeOf(arguments[0]), 1);
-  if (past) {
-    Part g(model, "context", "Cache");
-    g.bindSymbol(arguments[1], past);
-    g.require(ConstraintKind::at_least, room, past + length);
+  Value ids = arguments[0], rows;
+  {
+    Part g(model, "positions", "Cache");
+    places = {};
+    places.table = arguments[1];
+    if (inputs.size() > 3) {
+      places.starts = arguments[2];
+      places.lengths = arguments[3];
+      rows = g.check(arguments[4], length);
+    } else {
+      places.lengths = arguments[2];
+      places.starts = g.emitAs<IotaOp>(g.makeType({length + 1}, model.builder.getI64Type()), 0);
+    }
+    placeTokens(g);
+    ids = g.reshape(ids, {g.dim(1), length});
   }
-  Value x = embed(arguments[0]);
+  Value x = addLayers(ids);
+  Part g(model, "rows", "Head");
+  if (rows && x)
+    x = g.emit<GatherOp>(x, rows, 1, IntegerAttr(), /*in_range=*/true);
+  Value logits = addHead(x);
+  if (logits)
+    logits = g.reshape(logits, {getDim(g.typeOf(logits), 1), g.dim(s.words)});
+  model.endFunction("logits", logits);
+}
+
+void DecoderFunctions::placeTokens(Part &g) {
+  Type i64 = model.builder.getI64Type();
+  const DimAttr sequences = getDim(typeOf(places.lengths), 0), most = getDim(typeOf(places.table), 1);
+  g.require(ConstraintKind::at_least, DimAttr::ceilDiv(room, g.dim(kPagePlaces)), most);
+  Value token = g.emitAs<IotaOp>(g.makeType({length}, i64), 0), sequence = token;
+  Value ends = g.slice(places.starts, {g.dim(1)}, {sequences}, {1});
+  if (sequences != length) {
+    // The number of sequences that end before the token.
+    const DimAttr dims[] = {length, sequences};
+    Value isBehind =
+        g.emit<CompareOp>(ComparePredicate::le, g.broadcastAlong(ends, dims, 0), g.broadcastAlong(token, dims, 1));
+    sequence = g.check(g.reduce(ReduceKind::sum, g.cast(isBehind, i64), int64_t(1)), sequences);
+  }
+  auto ofSequence = [&](Value list) {
+    return sequences == length ? list : g.emit<GatherOp>(list, sequence, 0, IntegerAttr(), /*in_range=*/true);
+  };
+  position = g.emit<AddOp>(token, ofSequence(g.emit<SubOp>(places.lengths, ends)));
+  position = g.check(position, room);
+  auto pair = [&](Value first, Value second) {
+    const DimAttr dims[] = {length, g.dim(1)};
+    const Value columns[] = {g.reshape(first, dims), g.reshape(second, dims)};
+    return columns[0] && columns[1] ? g.emit<ConcatOp>(ArrayRef(columns), 1) : Value();
+  };
+  Value size = g.splatLike(double(kPagePlaces), position);
+  Value own = g.check(pair(sequence, g.emit<DivOp>(position, size)), {sequences, most});
+  Value page = g.emit<GatherOp>(places.table, own, 0, g.builder.getI64IntegerAttr(2), /*in_range=*/true);
+  at = g.check(pair(page, g.emit<RemOp>(position, size)), {pages, g.dim(kPagePlaces)});
+}
+
+Value DecoderFunctions::addLayers(Value ids) {
+  Value x = embedTokens(ids);
   for (int64_t layer = 0; layer < s.layers && !model.hasFailed(); ++layer)
     x = addLayer(layer, x);
+  return x;
+}
+
+Value DecoderFunctions::addHead(Value x) {
   Part g(model, s.isTied ? s.names.embedding : s.names.head, "Head");
-  if (past && x)
-    x = g.slice(x, {g.dim(0), length + -1, g.dim(0)}, {g.dim(1), g.dim(1), g.dim(s.width)}, {1, 1, 1});
   x = norm(g, x);
   Value logits = g.multiply(x, s.isTied ? embedding(g) : g.weight(s.names.head + ".weight", {s.words, s.width}));
   if (logits && s.hasHeadBias)
     logits = g.addToRows(logits, g.weight(s.names.head + ".bias", {s.words}));
-  if (past && logits)
-    logits = g.reshape(logits, {g.dim(1), g.dim(s.words)});
-  model.endFunction("logits", logits);
+  return logits;
 }
 
 Value DecoderFunctions::embedding(Part &g) { return g.weight(s.names.embedding + ".weight", {s.words, s.width}); }
 
 RotaryAngles DecoderFunctions::findAngles(const std::string &name, const Rotary &rotary) {
-  return emitAngles(model, name, rotary, {length, past, s.context, room});
+  return emitAngles(model, name, rotary, {length, position, s.context, room});
 }
 
 Value DecoderFunctions::linear(Part &g, Value x, const std::string &name, int64_t inputs, int64_t outputs,
@@ -81,23 +152,25 @@ DecoderFunctions::Heads DecoderFunctions::project(Part &g, const std::string &la
 Value DecoderFunctions::positions(Part &g, Value table) {
   if (!table)
     return {};
+  if (position)
+    return g.emit<GatherOp>(table, position, 0, IntegerAttr(), /*in_range=*/true);
   SmallVector<DimAttr> sizes = getDims(typeOf(table));
-  return g.slice(table, {past ? past : g.dim(0), g.dim(0)}, {length, sizes[1]}, {1, 1});
+  return g.slice(table, {g.dim(0), g.dim(0)}, {length, sizes[1]}, {1, 1});
 }
 
 Value DecoderFunctions::attend(Part &g, int64_t layer, Value query, Value key, Value value) {
-  const std::string number = std::to_string(layer);
-  if (past) {
-    key = g.extendCache("keys." + number, cacheType, key, past, past + length);
-    value = g.extendCache("values." + number, cacheType, value, past, past + length);
-  }
   Part::AttentionRules rules;
   rules.scale = s.attentionScale.value_or(1 / std::sqrt(double(s.depth)));
   rules.isCausal = true;
   if (s.hasWindow(layer))
     rules.window = s.window;
-  rules.past = past;
-  return g.joinHeads(g.attend(query, key, value, rules));
+  if (!at)
+    return g.joinHeads(g.attend(query, key, value, rules));
+  const std::string number = std::to_string(layer);
+  Part::Pages pages = places;
+  pages.keys = g.writePages("keys." + number, cacheType, key, at);
+  pages.values = g.writePages("values." + number, cacheType, value, at);
+  return g.joinHeads(g.attend(query, pages, rules));
 }
 
 void buildDecoder(ModelBuilder &model, const DecoderSettings &settings) {

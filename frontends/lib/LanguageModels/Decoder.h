@@ -43,16 +43,25 @@ struct DecoderSettings {
   bool isTransposed = false;
 };
 
+/// Positions of a page of the caches.
+constexpr int64_t kPagePlaces = 32;
+
 /// The functions of a decoder, over the same weights:
 ///
-///   prefill(ids [1, tokens])         -> logits [1, tokens, words]
-///   extend(ids [1, tokens], past [])  -> logits [1, words]
-///   decode(ids [1, 1], past [])       -> logits [1, words]
+///   prefill(ids [1, tokens])                                       -> logits [1, tokens, words]
+///   embed(ids [1, tokens])                                         -> states [1, tokens, width]
+///   extend(ids [tokens], table [sequences, most pages], starts [sequences + 1], lengths [sequences], rows [rows])
+///                                                                  -> logits [rows, words]
+///   decode(ids [1], table [1, most pages], lengths [1])            -> logits [1, words]
 ///
-/// ids and past are i64. `prefill` has no state. The other two write the keys and values of their tokens into the
-/// instance's caches from the place `past` on, read those before it, and return the logits after the last token. The
-/// size `context` of the instance is the room of the caches in tokens: at most the settings' context. A call that needs
-/// more room fails.
+/// Inputs are i64. `prefill` and `embed` have no state; `embed` returns what the head reads. The other two write the
+/// keys and values of their tokens into pages of the instance's caches, and see those of the sequence's tokens before.
+/// Their inputs are those of vx.paged_attention: tokens starts[s] to starts[s + 1] - 1 are the last of the lengths[s]
+/// tokens of sequence s, which lie in the pages that table[s] names. `rows` are the tokens of the call whose logits it
+/// returns. In `decode` there is one sequence with one token.
+///
+/// The size `pages` of the instance is the number of pages. Its size `context` is the most positions of a sequence, at
+/// most the settings' context. A call with more, or with the number of a page that is not there, fails.
 void buildDecoder(ModelBuilder &model, const DecoderSettings &settings);
 
 /// The parts that all families share. A family says how tokens become vectors, and what its layers are.
@@ -64,7 +73,7 @@ public:
 
 protected:
   /// [1, length] -> [1, length, width]. Called once for each function.
-  virtual mlir::Value embed(mlir::Value ids) = 0;
+  virtual mlir::Value embedTokens(mlir::Value ids) = 0;
   virtual mlir::Value addLayer(int64_t layer, mlir::Value x) = 0;
   /// The norm before the head.
   virtual mlir::Value norm(Part &g, mlir::Value x) = 0;
@@ -81,18 +90,27 @@ protected:
   Heads project(Part &g, const std::string &layer, mlir::Value input);
   /// The rows of a table for this call's positions.
   mlir::Value positions(Part &g, mlir::Value table);
-  /// Attention over the cache, for values [1, length, heads, depth]. The result has its heads joined.
+  /// Attention over the caches, for values [1, length, heads, depth]. The result has its heads joined.
   mlir::Value attend(Part &g, int64_t layer, mlir::Value query, mlir::Value key, mlir::Value value);
 
   ModelBuilder &model;
   const DecoderSettings &s;
-  DimAttr past, length; // of this call; `past` is null in a function without state
+  DimAttr length; // of this call
 
 private:
-  void addFunction(llvm::StringRef name, llvm::ArrayRef<ModelBuilder::Input> inputs, DimAttr symbol);
+  mlir::Value addLayers(mlir::Value ids);
+  mlir::Value addHead(mlir::Value x);
+  void addStateless(llvm::StringRef name, bool hasHead);
+  void addStep(llvm::StringRef name, llvm::ArrayRef<ModelBuilder::Input> inputs);
+  /// Finds the sequence and the position of each token, and where its keys and values belong.
+  void placeTokens(Part &g);
 
-  DimAttr room;
+  DimAttr room, pages;
   mlir::Type cacheType;
+  /// Of a function with state: where the tokens' sequences lie (`keys` and `values` are those of a layer), the position
+  /// of each token [length], and its page and place [length, 2].
+  Part::Pages places;
+  mlir::Value position, at;
 };
 
 void buildRotaryDecoder(ModelBuilder &model, const DecoderSettings &settings);

@@ -19,7 +19,7 @@ public:
   using DecoderFunctions::DecoderFunctions;
 
 protected:
-  Value embed(Value ids) override {
+  Value embedTokens(Value ids) override {
     Part g(model, s.names.embedding, "Embedding");
     Value x = g.rows(embedding(g), ids);
     Value places = positions(g, g.weight(s.names.positions + ".weight", {s.context, s.width}));

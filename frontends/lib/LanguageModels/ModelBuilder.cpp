@@ -193,8 +193,7 @@ Value Part::weight(const Twine &tensor, ArrayRef<int64_t> dims) {
 Value Part::rows(Value table, Value ids) {
   if (!table || !ids)
     return {};
-  Value checked = emit<CheckIndicesOp>(ids, toArray(getDim(typeOf(table), 0)), /*from_start=*/true);
-  return emit<GatherOp>(table, checked, 0, IntegerAttr(), /*in_range=*/true);
+  return emit<GatherOp>(table, check(ids, getDim(typeOf(table), 0)), 0, IntegerAttr(), /*in_range=*/true);
 }
 
 Value Part::multiply(Value x, Value table) {
@@ -271,26 +270,34 @@ Value Part::makeKeyMask(Value given) {
   return reshape(counts, {dims[0], dim(1), dim(1), dims[1]});
 }
 
-Value Part::extendCache(StringRef cache, Type cacheType, Value rows, DimAttr past, DimAttr count) {
-  if (!rows)
+Value Part::check(Value indices, ArrayRef<DimAttr> sizes) {
+  return indices ? emit<CheckIndicesOp>(indices, toArray(sizes), /*from_start=*/true) : Value();
+}
+
+Value Part::writePages(StringRef cache, Type cacheType, Value rows, Value at) {
+  if (!rows || !at)
     return {};
   Value old = emitAs<VariableLoadOp>(cacheType, cache);
-  Value place = reshape(emitDim(past, builder.getI64Type()), {dim(1)});
-  Value all = emit<UpdateSliceOp>(old, place, rows, ArrayRef<int64_t>{1});
+  SmallVector<DimAttr> dims = getDims(typeOf(rows));
+  Value all =
+      emit<ScatterOp>(ScatterKind::set, old, at, reshape(rows, ArrayRef(dims).drop_front()), ArrayRef<int64_t>{0, 2});
   if (!all)
     return {};
   OperationState state(location, VariableStoreOp::getOperationName());
   VariableStoreOp::build(builder, state, TypeRange(), all, cache);
   finish(state);
-  SmallVector<DimAttr> starts(4, dim(0)), sizes = getDims(typeOf(all));
-  sizes[1] = count;
-  return slice(all, starts, sizes, {1, 1, 1, 1});
+  return all;
 }
 
-void Part::bindSymbol(Value scalar, DimAttr symbol) {
-  OperationState state(location, BindSymbolOp::getOperationName());
-  BindSymbolOp::build(builder, state, TypeRange(), scalar, symbol.asSymbol().getValue());
-  finish(state);
+Value Part::attend(Value query, const Pages &pages, const AttentionRules &rules) {
+  if (!query || !pages.keys || !pages.values)
+    return {};
+  SmallVector<DimAttr> dims = getDims(typeOf(query));
+  Value result =
+      emit<PagedAttentionOp>(reshape(query, ArrayRef(dims).drop_front()), pages.keys, pages.values, pages.table,
+                             pages.starts, pages.lengths, builder.getF64FloatAttr(rules.scale), FloatAttr(),
+                             rules.window ? builder.getI64IntegerAttr(*rules.window) : IntegerAttr());
+  return reshape(result, dims);
 }
 
 Value Part::attend(Value query, Value key, Value value, const AttentionRules &rules) {
@@ -300,13 +307,12 @@ Value Part::attend(Value query, Value key, Value value, const AttentionRules &ru
   dims[3] = getDim(typeOf(value), 3);
   Type element = typeOf(query).getElementType();
   DenseI64ArrayAttr order = builder.getDenseI64ArrayAttr({0, 2, 1, 3});
-  const bool hasPast = rules.isCausal && rules.past;
   OperationState state(location, AttentionOp::getOperationName());
-  AttentionOp::build(
-      builder, state, getTensorType(dims, element), Type(), query, key, value, rules.mask, Value(),
-      builder.getF64FloatAttr(rules.scale), FloatAttr(), rules.isCausal ? builder.getUnitAttr() : UnitAttr(),
-      rules.window ? builder.getI64IntegerAttr(*rules.window) : IntegerAttr(), hasPast ? rules.past : DimAttr(),
-      rules.mask ? builder.getUnitAttr() : UnitAttr(), order, order, order, order);
+  AttentionOp::build(builder, state, getTensorType(dims, element), Type(), query, key, value, rules.mask, Value(),
+                     builder.getF64FloatAttr(rules.scale), FloatAttr(),
+                     rules.isCausal ? builder.getUnitAttr() : UnitAttr(),
+                     rules.window ? builder.getI64IntegerAttr(*rules.window) : IntegerAttr(), DimAttr(),
+                     rules.mask ? builder.getUnitAttr() : UnitAttr(), order, order, order, order);
   Operation *op = finish(state);
   return op ? op->getResult(0) : Value();
 }

@@ -101,17 +101,21 @@ public:
     double scale = 1;
     bool isCausal = false;
     std::optional<int64_t> window; // of a causal one: the keys that a query sees, its own included
-    DimAttr past;                  // the keys before the first query; null: 0
     mlir::Value mask;              // the keys that count, or null: bool [batch, 1, 1, keys]
   };
   /// Attention of values [batch, length, heads, depth]; the heads of keys and values divide those of the query.
   mlir::Value attend(mlir::Value query, mlir::Value key, mlir::Value value, const AttentionRules &rules);
 
-  /// Writes `rows` [1, length, heads, depth] into a cache variable from the place `past` on. Returns the first `count`
-  /// places of the cache. The caller has declared the variable with these dimensions and room for all.
-  mlir::Value extendCache(llvm::StringRef cache, mlir::Type cacheType, mlir::Value rows, DimAttr past, DimAttr count);
-  /// Binds a data-dependent symbol to a scalar of i64.
-  void bindSymbol(mlir::Value scalar, DimAttr symbol);
+  /// Writes `rows` [1, tokens, heads, depth] into a cache variable [pages, heads, places, depth], each at its page and
+  /// place of `at` [tokens, 2], which are known to be right. Returns the cache.
+  mlir::Value writePages(llvm::StringRef cache, mlir::Type cacheType, mlir::Value rows, mlir::Value at);
+  /// Attention of a query [1, tokens, heads, depth] over pages; see vx.paged_attention. `rules.mask` is null.
+  struct Pages {
+    mlir::Value keys, values, table, starts, lengths;
+  };
+  mlir::Value attend(mlir::Value query, const Pages &pages, const AttentionRules &rules);
+  /// Indices that are known to be in [0, size), or of each member of a tuple in [0, its size): others fail the call.
+  mlir::Value check(mlir::Value indices, llvm::ArrayRef<DimAttr> sizes);
 
 protected:
   void refuse(Refusal kind, const llvm::Twine &message) override;

@@ -66,7 +66,7 @@ public:
     SmallVector<Value> arguments = model.beginFunction("main", inputs);
     Value x = embed(arguments[0], s.segments > 1 ? arguments[2] : Value());
     mask = Part(model, "attention_mask", "Mask").makeKeyMask(arguments[1]);
-    angles = emitAngles(model, "rotary", s.rotary, {length, DimAttr(), s.context, DimAttr()});
+    angles = emitAngles(model, "rotary", s.rotary, {length, Value(), s.context, DimAttr()});
     for (int64_t layer = 0; layer < s.layers && !model.hasFailed(); ++layer)
       x = addLayer(x, s.prefix + s.names.layers.str() + std::to_string(layer) + ".");
     model.endFunction("last_hidden_state", x);

@@ -37,7 +37,7 @@ public:
   using DecoderFunctions::DecoderFunctions;
 
 protected:
-  Value embed(Value ids) override {
+  Value embedTokens(Value ids) override {
     angles = findAngles("rotary", s.rotary);
     Part g(model, s.names.embedding, "Embedding");
     return g.rows(embedding(g), ids);

@@ -30,9 +30,7 @@ RotaryAngles emitAngles(ModelBuilder &model, const std::string &name, const Rota
   const int64_t pairs = static_cast<int64_t>(rotary.frequencies.size());
   const DimAttr length = positions.length;
   const bool hasLong = !rotary.longFrequencies.empty();
-  Value position = g.emitAs<IotaOp>(g.makeType({length}, i64), 0);
-  if (positions.past)
-    position = g.emit<AddOp>(position, g.broadcast(g.emitDim(positions.past, i64), {length}));
+  Value position = positions.given ? positions.given : g.emitAs<IotaOp>(g.makeType({length}, i64), 0);
   Value isLong; // 0 or 1 for each position
   if (hasLong) {
     Value room = g.emitDim(positions.room, i64);

@@ -22,9 +22,10 @@ struct Rotary {
 /// theta^(-2i / turned) for i < turned / 2.
 std::vector<double> computeFrequencies(double theta, int64_t turned);
 
-/// The positions of a call: `length` of them, from `past` on; a null `past` is 0.
+/// The positions of a call: `length` of them, i64 in `given`, or from 0 on where that is null.
 struct RotaryPositions {
-  DimAttr length, past;
+  DimAttr length;
+  mlir::Value given;
   int64_t most; // positions are less than this
   DimAttr room; // of the instance; null if there is one set of frequencies
 };

@@ -14,7 +14,7 @@ public:
   using DecoderFunctions::DecoderFunctions;
 
 protected:
-  Value embed(Value ids) override {
+  Value embedTokens(Value ids) override {
     angles = findAngles("rotary", s.rotary);
     windowAngles = s.windowRotary ? findAngles("rotary.window", *s.windowRotary) : angles;
     Part g(model, s.names.embedding, "Embedding");

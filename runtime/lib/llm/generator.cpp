@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 namespace vx::llm {
 
@@ -17,6 +18,11 @@ namespace {
 constexpr size_t DefaultContext = 4096;
 // Tokens of a prompt in one call: a prompt can be cancelled between two calls.
 constexpr size_t PromptChunk = 512;
+// Positions of a page of the cache.
+constexpr size_t PagePlaces = 32;
+
+// Pages of the cache for so many tokens.
+size_t pagesFor(size_t tokens) { return (tokens + PagePlaces - 1) / PagePlaces; }
 
 size_t roomOf(const ModelInfo &info, size_t context) {
   if (context > info.context)
@@ -33,8 +39,13 @@ text::Tokenizer readWords(const Module &module, const ModelInfo &info) {
 }
 
 InstanceOptions withContext(InstanceOptions options, size_t room) {
-  options.symbols = {{"context", static_cast<int64_t>(room)}};
+  options.symbols = {{"context", static_cast<int64_t>(room)}, {"pages", static_cast<int64_t>(pagesFor(room))}};
   return options;
+}
+
+Value listOf(std::span<const int64_t> numbers) {
+  const int64_t dims[] = {static_cast<int64_t>(numbers.size())};
+  return Value::tensor<int64_t>(std::span<const int64_t>(dims), numbers);
 }
 
 // ln(e^logits[token] / the sum of e^logits)
@@ -54,8 +65,8 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 Generator::Implementation::Implementation(const Module &module, InstanceOptions options, size_t context)
     : module(module), info(readModelInfo(module)), words(readWords(module, info)), room(roomOf(info, context)),
-      placed(module, withContext(std::move(options), room)), extend(placed, findStep(module, "extend")),
-      decode(placed, findStep(module, "decode")) {
+      placed(module, withContext(std::move(options), room)), extend(placed, findExtend(module)),
+      decode(placed, findDecode(module)) {
   try {
     chat.emplace(info, words);
   } catch (const Error &error) {
@@ -64,11 +75,21 @@ Generator::Implementation::Implementation(const Module &module, InstanceOptions 
 }
 
 std::vector<float> Generator::Implementation::run(Call &call, std::span<const int32_t> tokens) {
+  const auto count = static_cast<int64_t>(tokens.size()), after = static_cast<int64_t>(cached.size()) + count;
   const std::vector<int64_t> ids(tokens.begin(), tokens.end());
-  const int64_t dims[] = {1, static_cast<int64_t>(ids.size())};
-  const std::vector<int64_t> before{static_cast<int64_t>(cached.size())};
-  const std::vector<Value> results = call.run(
-      {Value::tensor<int64_t>(std::span<const int64_t>(dims), std::span(ids)), Value::tensor<int64_t>({}, before)});
+  // The one sequence has the pages in their order.
+  std::vector<int64_t> pages(pagesFor(static_cast<size_t>(after)));
+  std::iota(pages.begin(), pages.end(), 0);
+  const int64_t tableDims[] = {1, static_cast<int64_t>(pages.size())}, lengths[] = {after};
+  std::vector<Value> inputs = {listOf(ids),
+                               Value::tensor<int64_t>(std::span<const int64_t>(tableDims), std::span(pages))};
+  if (&call == &extend) {
+    const int64_t starts[] = {0, count}, rows[] = {count - 1};
+    inputs.insert(inputs.end(), {listOf(starts), listOf(lengths), listOf(rows)});
+  } else {
+    inputs.push_back(listOf(lengths));
+  }
+  const std::vector<Value> results = call.run(inputs);
   const std::span<const float> logits = results[0].data<float>();
   if (logits.size() != info.vocabulary)
     throw moduleError("the model gives {} logits, its settings say {}", logits.size(), info.vocabulary);

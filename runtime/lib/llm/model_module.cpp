@@ -112,27 +112,50 @@ text::Tokenizer readTokenizer(const Module &module) {
   }
 }
 
-const vx_function_info &findStep(const Module &module, std::string_view name) {
-  for (const vx_function_info &function : module.functions())
-    if (function.name == name) {
-      if (function.input_count != 2 || function.output_count != 1 || function.inputs[0].element_type != VX_I64 ||
-          function.inputs[0].rank != 2 || function.inputs[1].element_type != VX_I64 || function.inputs[1].rank != 0 ||
-          function.outputs[0].element_type != VX_F32 || function.outputs[0].rank != 2)
-        throw moduleError("function '{}': expected ids i64[1,N] and past i64[] -> f32[1,N]", name);
-      return function;
-    }
+namespace {
+
+struct Tensor {
+  vx_element_type type;
+  uint32_t rank;
+};
+
+// `wanted` says in a text what `inputs` and `output` are.
+const vx_function_info &findFunction(const Module &module, std::string_view name, std::span<const Tensor> inputs,
+                                     Tensor output, std::string_view wanted) {
+  auto is = [](const vx_argument_info &argument, const Tensor &tensor) {
+    return argument.element_type == tensor.type && argument.rank == tensor.rank;
+  };
+  for (const vx_function_info &function : module.functions()) {
+    if (function.name != name)
+      continue;
+    bool fits = function.input_count == inputs.size() && function.output_count == 1 && is(function.outputs[0], output);
+    for (size_t i = 0; fits && i < inputs.size(); ++i)
+      fits = is(function.inputs[i], inputs[i]);
+    if (!fits)
+      throw moduleError("function '{}': expected {}; compile the model again", name, wanted);
+    return function;
+  }
   throw moduleError("the module has no function '{}', expected one that vx-compile made of a language model", name);
 }
 
+constexpr Tensor List = {VX_I64, 1}, Rows = {VX_I64, 2};
+
+} // namespace
+
+const vx_function_info &findExtend(const Module &module) {
+  const Tensor inputs[] = {List, Rows, List, List, List};
+  return findFunction(module, "extend", inputs, {VX_F32, 2},
+                      "ids i64[N], table i64[S,P], starts i64[S+1], lengths i64[S], rows i64[R] -> f32[R,M]");
+}
+
+const vx_function_info &findDecode(const Module &module) {
+  const Tensor inputs[] = {List, Rows, List};
+  return findFunction(module, "decode", inputs, {VX_F32, 2}, "ids i64[1], table i64[1,P], lengths i64[1] -> f32[1,M]");
+}
+
 const vx_function_info &findPrefill(const Module &module) {
-  for (const vx_function_info &function : module.functions())
-    if (std::string_view(function.name) == "prefill") {
-      if (function.input_count != 1 || function.output_count != 1 || function.inputs[0].element_type != VX_I64 ||
-          function.inputs[0].rank != 2 || function.outputs[0].element_type != VX_F32 || function.outputs[0].rank != 3)
-        throw moduleError("function 'prefill': expected ids i64[1,N] -> f32[1,N,M]");
-      return function;
-    }
-  throw moduleError("the module has no function 'prefill', which gives the logits of all tokens");
+  const Tensor inputs[] = {Rows};
+  return findFunction(module, "prefill", inputs, {VX_F32, 3}, "ids i64[1,N] -> f32[1,N,M]");
 }
 
 } // namespace vx::llm

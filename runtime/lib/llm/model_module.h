@@ -13,8 +13,9 @@ bool hasSettings(const Module &module);
 ModelInfo readModelInfo(const Module &module);
 text::Tokenizer readTokenizer(const Module &module);
 
-// A function of ids and the count of tokens before them that gives one row of logits.
-const vx_function_info &findStep(const Module &module, std::string_view name);
+// The functions of tokens of sequences in pages, of several and of one.
+const vx_function_info &findExtend(const Module &module);
+const vx_function_info &findDecode(const Module &module);
 // The function that gives a row of logits for each token.
 const vx_function_info &findPrefill(const Module &module);
 

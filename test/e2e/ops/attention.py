@@ -131,7 +131,83 @@ def cases():
                     header='vx.symbol "b"\nvx.symbol "s"', runs=[{"b": 1, "s": 1}, {"b": 3, "s": 7}, {"b": 2, "s": 33}, {"b": 0, "s": 5}, {"b": 1, "s": 0}])
     yield attention("attention_symbolic_past", length="step", keys="held + step", depth=8, heads=4, key_heads=2, options="causal past = <held>", past=True,
                     header='vx.symbol "step"\nvx.symbol "held"', runs=[{"step": 1, "held": 0}, {"step": 1, "held": 20}, {"step": 5, "held": 3}])
+    yield from pages()
     yield from parts()
+
+
+def paged(name, lengths, tokens=None, dtype="f32", cache=None, heads=4, key_heads=2, places=32, depth=16, pages=None, most=None, options="", scale=0.5, extra=0,
+          change=lambda table: table, make=uniform(-1.4, 1.4), value_make=uniform(), symbolic=False):
+    """`lengths` of sequences, of which the last `tokens` are asked for, all of them by default; `extra` tokens are of no sequence. The table names
+    the pages in a random order, and numbers that are no pages behind those of a sequence."""
+    tokens = lengths if tokens is None else tokens
+    cache = dtype if cache is None else cache
+    used = [-(-length // places) for length in lengths]
+    most = max(used + [0]) if most is None else most
+    pages = sum(used) + 2 if pages is None else pages
+
+    def make_table(rng, shape):
+        table, order = np.full(shape, 1 << 40, np.int64), rng.permutation(max(pages, sum(min(count, most) for count in used)))
+        for s, count in enumerate(used):
+            count = min(count, most)
+            table[s, :count], order = order[:count], order[count:]
+        return change(table)
+
+    count = sum(tokens) + extra
+    sizes = {"n": count, "p": pages, "s": len(lengths), "m": most} if symbolic else {}
+    dims = ("n", "p", "s", "m") if symbolic else (count, pages, len(lengths), most)
+    after = f"{dims[2]} + 1" if symbolic else dims[2] + 1
+    inputs = {"q": Input(dtype, [dims[0], heads, depth], make), "k": Input(cache, [dims[1], key_heads, places, depth], make),
+              "v": Input(cache, [dims[1], key_heads, places, depth], value_make), "t": Input("i64", [dims[2], dims[3]], make_table),
+              "s": Input("i64", [after], values(*np.cumsum([0] + list(tokens)))), "l": Input("i64", [dims[2]], values(*lengths) if lengths else uniform())}
+    bound = error_of(dtype, depth, max(list(lengths) + [1]), scale)
+    rule = at_most(lambda inputs: bound, "the errors of scores, weights and their sum")
+    kinds = [inputs[key].type() for key in "qktsl"]
+    return Case(name, inputs, f"  %r = vx.paged_attention %q, %k, %v table(%t) starts(%s) lengths(%l) scale = {scale:e} {options} : {', '.join(kinds)}",
+                {"r": Result(dtype, [dims[0], heads, depth], rule)}, runs=[sizes] if symbolic else ({},),
+                header="\n".join(f'vx.symbol "{name}"' for name in sizes))
+
+
+def pages():
+    for dtype in ("f32", "f16", "bf16"):
+        yield paged(f"paged_attention_{dtype}", [70, 1, 33], dtype=dtype)
+        yield paged(f"paged_attention_f32_over_{dtype}", [70, 1, 33], [3, 1, 2], cache=dtype)
+    for length in (1, 7, 31, 32, 33, 64, 65, 200):
+        yield paged(f"paged_attention_decode_{length}", [length], [1])
+        yield paged(f"paged_attention_prompt_{length}", [length], depth=8, heads=2, key_heads=1)
+    yield paged("paged_attention_ragged", [5, 97, 64, 1, 130], [5, 1, 17, 1, 4])
+    yield paged("paged_attention_symbolic", [5, 97, 64, 1, 130], [5, 1, 17, 1, 4], symbolic=True)
+    for window in (1, 2, 31, 32, 33, 40, 1000):
+        yield paged(f"paged_attention_window_{window}", [100, 3], [9, 3], options=f"window = {window}")
+    yield paged("paged_attention_softcap", [40, 3], [9, 3], options="softcap = 0.75")
+    yield paged("paged_attention_all", [140, 33], [9, 3], options="softcap = 2.0 window = 70", heads=6, key_heads=3)
+    for depth in (1, 3, 7, 12, 64, 80, 128, 256, 257):
+        yield paged(f"paged_attention_depth_{depth}", [37], [2], depth=depth, scale=depth ** -0.5)
+    for heads, key_heads in ((1, 1), (9, 3), (8, 8), (7, 1)):
+        yield paged(f"paged_attention_heads_{heads}_{key_heads}", [37, 2], [2, 1], heads=heads, key_heads=key_heads)
+    for places in (1, 2, 7, 16, 48):
+        yield paged(f"paged_attention_places_{places}", [37, 2], [2, 1], places=places, depth=8)
+    # Tokens of no sequence, sequences without tokens, and none of either.
+    yield paged("paged_attention_padding", [37, 2], [2, 1], extra=3)
+    yield paged("paged_attention_idle", [37, 2, 9], [2, 0, 1])
+    yield paged("paged_attention_no_tokens", [37], [0])
+    yield paged("paged_attention_no_sequence", [], extra=2, pages=1)
+    yield paged("paged_attention_no_pages", [3], pages=0)
+    yield paged("paged_attention_no_table", [3], most=0)
+    # Positions beyond the table, and pages that are not there: no memory but that of the pages is read.
+    yield paged("paged_attention_beyond", [100], [9], most=2)
+    yield paged("paged_attention_far", [1 << 40], [2], most=2, pages=3)
+    yield paged("paged_attention_negative", [-5], [2], most=2, pages=3)
+    for number in (-1, -(1 << 62), 1 << 33, 1 << 62):
+        yield paged(f"paged_attention_page_{number}", [100], [9], change=lambda table, number=number: np.where(np.arange(table.shape[1]) == 1, number, table))
+    yield paged("paged_attention_shared", [40, 40], [3, 3], change=lambda table: np.concatenate([table[:1], table[:1]]))
+    nan, inf = float("nan"), float("inf")
+    for name, number in (("nan", nan), ("inf", inf), ("minus_inf", -inf)):
+        yield paged(f"paged_attention_key_{name}", [70], [2], make=lambda rng, shape, number=number: np.where(rng.random(shape) < 0.02, number, rng.random(shape)))
+        yield paged(f"paged_attention_value_{name}", [70], [2], value_make=lambda rng, shape, number=number: np.where(rng.random(shape) < 0.02, number, rng.random(shape)))
+    # A score of -inf on all of the first page, and on all pages.
+    yield paged("paged_attention_first_page_lowest", [70], [2], pages=3, change=lambda table: np.arange(3).reshape(1, 3),
+                make=lambda rng, shape: np.where(np.indices(shape)[0] == 0, -inf if len(shape) == 4 else 1.0, 1.0))
+    yield paged("paged_attention_lowest", [70], [2], make=lambda rng, shape: np.full(shape, -inf if len(shape) == 4 else 1.0))
 
 
 def parts():

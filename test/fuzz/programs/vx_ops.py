@@ -126,7 +126,7 @@ class Generator:
             value = Input(name, dtype, dims, 0, 1, make=lambda random, shape: random.integers(0, 2, shape).astype(bool), constant=constant)
         elif dtype in FLOATS:
             exact = self.chance(0.6) if exact is None else exact
-            if low is None:
+            if low is None or max(abs(low), abs(high)) > LARGEST[dtype]:
                 low, high = self.pick(((-4, 4), (-4, 4), (-2, 3), (1, 4), (0, 3)))
             if exact:
                 low, high = math.ceil(low), math.floor(high)
@@ -1196,6 +1196,24 @@ def updated_slice(g):
     return g.emit("update_slice", [x, start, u], x.dtype, x.dims,
                   lambda c: f"{c.r[0]} = vx.update_slice {c.o[0]}, {c.o[1]}, {c.o[2]} axes = [{axis}] : {c.t[0]}, {c.t[1]}, {c.t[2]}",
                   min(x.low, u.low), max(x.high, u.high), x.exact and u.exact, x.special or u.special)
+
+
+@generates("paged_attention")
+def paged_attention(g):
+    """Sequences as they come: tables with numbers that are no pages, starts that are not in order, and lengths beyond the table."""
+    groups, repeats, places, depth, sequences, most = g.pick((1, 2)), g.pick((1, 3)), g.pick((1, 2, 5, 32)), g.pick((1, 4, 7, 16)), g.random.randint(0, 3), g.random.randint(0, 3)
+    query = g.find(lambda v: len(v.dims) == 3 and g.known(v) and v.dtype == "f32" and v.exact and v.dims[1:] == [groups * repeats, depth] and max(abs(v.low), abs(v.high)) <= 8,
+                   0.5, dtype="f32", dims=[g.dims()[0] if g.dims() else 3, groups * repeats, depth], exact=True)
+    if query is None:
+        return False
+    pages = g.random.randint(0, 4)
+    keys, values = (g.input("f32", [pages, groups, places, depth], exact=True) for _ in range(2))
+    table, starts, lengths = (g.input("i64", dims, low, high) for dims, low, high in
+                              (([sequences, most], -1, pages), ([sequences + 1], 0, 9), ([sequences], -1, most * places + 2)))
+    options = g.pick(("", " softcap = 2.000000e+00", f" window = {g.random.randint(1, 9)}"))
+    return g.emit("paged_attention", [query, keys, values, table, starts, lengths], "f32", query.dims,
+                  lambda c: f"{c.r[0]} = vx.paged_attention {c.o[0]}, {c.o[1]}, {c.o[2]} table({c.o[3]}) starts({c.o[4]}) lengths({c.o[5]}) scale = 5.000000e-01{options} : "
+                            f"{c.t[0]}, {c.t[1]}, {c.t[3]}, {c.t[4]}, {c.t[5]}", -4, 4, False, inner=depth + 6, outer=most * places + 10)
 
 
 @generates("top_places")

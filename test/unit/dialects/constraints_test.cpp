@@ -155,6 +155,15 @@ const std::vector<Case> cases = {
      "%0 = vx.select_boxes %image, %filter overlap(%zero) least(%zero) : tensor<?x?x?xf32, #vx.enc<[l, m, n]>>, "
      "tensor<?x?x?xf32, #vx.enc<[k, l, m]>> -> tensor<?x?x?xi64, #vx.enc<[m, n, d]>>",
      {equal("l", "k"), equal("n", "4"), equal("k", "m"), equal("l", "n")}},
+    {"paged_attention",
+     "%q = vx.iota axis = 0 : tensor<?x4x8xf32, #vx.enc<[k, 4, 8]>>\n"
+     "%p = vx.iota axis = 0 : tensor<?x2x32x8xf32, #vx.enc<[l, 2, 32, 8]>>\n"
+     "%t = vx.iota axis = 0 : tensor<?x3xi64, #vx.enc<[k, 3]>>\n"
+     "%s = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>\n"
+     "%0 = vx.paged_attention %q, %p, %p table(%t) starts(%s) lengths(%indices) scale = 1.0 : "
+     "tensor<?x4x8xf32, #vx.enc<[k, 4, 8]>>, tensor<?x2x32x8xf32, #vx.enc<[l, 2, 32, 8]>>, "
+     "tensor<?x3xi64, #vx.enc<[k, 3]>>, tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[m]>>",
+     {equal("k", "m"), equal("n", "m + 1")}},
     {"merge_runs",
      "%p = vx.iota axis = 0 : tensor<?x?xi64, #vx.enc<[k, l]>>\n"
      "%0 = vx.merge_runs %image, %p level(%place) : tensor<?x?x?xf32, #vx.enc<[l, m, n]>>, tensor<?x?xi64, #vx.enc<[k, "

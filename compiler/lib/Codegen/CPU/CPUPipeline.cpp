@@ -34,6 +34,9 @@ static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registe
   pm.addNestedPass<func::FuncOp>(createCPULowerSelectBoxesPass({vectorBits}));
   pm.addNestedPass<func::FuncOp>(createCPULowerCumulativeSumPass({vectorBits}));
   pm.addNestedPass<func::FuncOp>(createLowerMergeRunsPass());
+  LowerPagedAttentionPassOptions paged;
+  paged.lanes = vectorBits / 32;
+  pm.addNestedPass<func::FuncOp>(createLowerPagedAttentionPass(paged));
   LowerToLoopsPassOptions loops;
   // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
   loops.lanes = vectorBits / 32;

@@ -18,6 +18,7 @@ void vx::buildGPUKernelPipeline(OpPassManager &pm, const TargetSpec &spec) {
   function.addPass(createGPULowerTopPlacesPass());
   function.addPass(createGPULowerSelectBoxesPass());
   function.addPass(createLowerMergeRunsPass());
+  function.addPass(createLowerPagedAttentionPass());
   function.addPass(createGPULowerElementwisePass());
   function.addPass(createLowerToLoopsPass());
   function.addPass(createCanonicalizerPass());

@@ -160,10 +160,19 @@ private:
   }
 
   void close(Neighbours &group) {
-    unsigned bytes = cast<MemRefType>(group.memref.getType()).getElementType().getIntOrFloatBitWidth() / 8;
+    auto memory = cast<MemRefType>(group.memref.getType());
+    unsigned bytes = memory.getElementType().getIntOrFloatBitWidth() / 8;
     for (int64_t lanes : {4, 2}) {
-      if (lanes * bytes > 16 || !isAligned(group.base, lanes))
+      if (lanes * bytes > 16)
         continue;
+      // Memory of the workgroup is an array of vectors of one size.
+      if (!isGlobal(group.memref) && (!memory.hasStaticShape() || memory.getNumElements() % lanes != 0))
+        break;
+      if (!isAligned(group.base, lanes)) {
+        if (!isGlobal(group.memref))
+          break;
+        continue;
+      }
       for (auto it = group.members.begin(); it != group.members.end();) {
         int64_t first = it->first;
         SmallVector<Operation *> joined;
@@ -179,6 +188,8 @@ private:
         for (int64_t lane = 0; lane < lanes; ++lane)
           it = group.members.erase(it);
       }
+      if (!isGlobal(group.memref))
+        break;
     }
   }
 

@@ -114,6 +114,13 @@ Value KernelLowering::dim(Location loc, DimAttr dim) {
   return result;
 }
 
+FailureOr<Value> getOwnDestination(KernelLowering &lowering, Operation *op) {
+  Value destination = lowering.destinations.lookup(op->getResult(0));
+  if (!destination || !op->hasOneUse())
+    return op->emitOpError() << "expects to be the result of its kernel, and nothing else to use it", failure();
+  return destination;
+}
+
 Value KernelLowering::size(Location loc, Value vxValue, int64_t dimension) {
   return dim(loc, getDim(cast<RankedTensorType>(vxValue.getType()), dimension));
 }

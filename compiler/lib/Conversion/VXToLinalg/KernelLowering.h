@@ -127,6 +127,9 @@ mlir::Value decodeNarrowFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir
 /// `value`, an f32 or f64, rounded once to `type`: as vx.cast says.
 mlir::Value encodeNarrowFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::FloatType type);
 
+/// Where an op that computes its kernel's result writes that itself. Fails if something else uses the result.
+llvm::FailureOr<mlir::Value> getOwnDestination(KernelLowering &lowering, mlir::Operation *op);
+
 using OpLowering = mlir::LogicalResult (*)(KernelLowering &lowering, mlir::Operation *op);
 
 /// The one lowering of each op.

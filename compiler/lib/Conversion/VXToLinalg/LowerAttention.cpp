@@ -238,8 +238,29 @@ LogicalResult lowerAttention(KernelLowering &lowering, AttentionOp op) {
   return success();
 }
 
+LogicalResult lowerPagedAttention(KernelLowering &lowering, PagedAttentionOp op) {
+  FailureOr<Value> destination = getOwnDestination(lowering, op);
+  if (failed(destination))
+    return failure();
+  auto asFloats = [&](Value tensor) -> Value {
+    RankedTensorType type = typeOf(tensor);
+    if (type.getElementType().isF32())
+      return lowering.get(tensor);
+    return lowering.elementwise(op.getLoc(), type, lowering.builder.getF32Type(), lowering.get(tensor),
+                                [](OpBuilder &b, Location l, ValueRange args) { return widen(b, l, args[0]); });
+  };
+  vxk::PagedAttentionOp::create(lowering.builder, op.getLoc(), asFloats(op.getQuery()), asFloats(op.getKeys()),
+                                asFloats(op.getValues()), lowering.get(op.getTable()), lowering.get(op.getStarts()),
+                                lowering.get(op.getLengths()), *destination, op.getScaleAttr(), op.getSoftcapAttr(),
+                                op.getWindowAttr());
+  return success();
+}
+
 } // namespace
 
-void addAttentionLowerings(LoweringTable &table) { table.add<AttentionOp, lowerAttention>(); }
+void addAttentionLowerings(LoweringTable &table) {
+  table.add<AttentionOp, lowerAttention>();
+  table.add<PagedAttentionOp, lowerPagedAttention>();
+}
 
 } // namespace vx

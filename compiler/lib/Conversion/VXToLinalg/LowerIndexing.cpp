@@ -238,14 +238,6 @@ Value emitOrderCodes(KernelLowering &lowering, Location loc, Value keys, bool de
       });
 }
 
-/// Where the op writes its result itself.
-FailureOr<Value> getOwnDestination(KernelLowering &lowering, Operation *op) {
-  Value destination = lowering.destinations.lookup(op->getResult(0));
-  if (!destination || !op->hasOneUse())
-    return op->emitOpError() << "expects to be the result of its kernel, and nothing else to use it", failure();
-  return destination;
-}
-
 LogicalResult lowerSelectBoxes(KernelLowering &lowering, SelectBoxesOp op) {
   FailureOr<Value> destination = getOwnDestination(lowering, op);
   if (failed(destination))

@@ -330,6 +330,8 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
 
   if (llvm::isa_and_nonnull<MergeRunsOp>(anchor))
     return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, /*perElement=*/8), /*threads=*/1);
+  if (llvm::isa_and_nonnull<PagedAttentionOp>(anchor))
+    return LoopsAttr::get(context, {1, 1, 0}, /*threads=*/1);
   if (llvm::isa_and_nonnull<SelectBoxesOp>(anchor))
     return CPUSortAttr::get(context, {1, 1, 0});
   if (llvm::isa_and_nonnull<CumulativeSumOp>(anchor)) {

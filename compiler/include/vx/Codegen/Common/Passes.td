@@ -30,6 +30,27 @@ def LowerMergeRunsPass : Pass<"vx-lower-merge-runs", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::vxk::VXKDialect"];
 }
 
+def LowerPagedAttentionPass : Pass<"vx-lower-paged-attention", "::mlir::func::FuncOp"> {
+  let summary = "Compute attention over keys and values in pages, page by page";
+  let description = [{
+    A worker has a token and a head. For each page that the token sees:
+
+        the scores of the page's positions                      (-inf for those that the token does not see)
+        the greatest score so far; what the pages before have added is scaled to it
+        e^(score - greatest) of each position, and their sum
+        the values by these weights, added to those of the pages before
+
+    So the pages are read where they lie, once, and no scores are in memory. With one thread vectors of at most `lanes` elements go along the
+    depth; with more threads each has a position of the page, and then elements of the depth.
+
+    Needs: the linalg form. Keeps: dynamic sizes, sizes of 0.
+    Numerics: sums in f32.
+  }];
+  let options = [Option<"lanes", "lanes", "int64_t", /*default=*/"1", "Most elements of a vector">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
 def LowerToLoopsPass : Pass<"vx-lower-to-loops", "::mlir::func::FuncOp"> {
   let summary = "Turn a kernel's tensors into loops that compute its result's elements";
   let description = [{

@@ -36,6 +36,19 @@ RankedTensorType AttentionOp::inferLogSumExpType() {
                        element.isF64() ? element : Float32Type::get(getContext()));
 }
 
+/// The attributes that make scores of dots.
+template <typename Op>
+static LogicalResult verifyScores(Op op) {
+  if (!std::isfinite(op.getScale().convertToDouble()))
+    return op.emitOpError() << "expects 'scale' to be finite, got " << op.getScaleAttr();
+  if (op.getSoftcap())
+    if (double softcap = op.getSoftcap()->convertToDouble(); !(softcap > 0) || !std::isfinite(softcap))
+      return op.emitOpError() << "expects 'softcap' to be finite and above 0, got " << op.getSoftcapAttr();
+  if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) < 1)
+    return op.emitOpError() << "expects 'window' to be at least 1, got " << static_cast<int64_t>(*op.getWindow());
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   struct Operand {
     StringRef name;
@@ -95,14 +108,8 @@ LogicalResult AttentionOp::verify() {
   if (getBias() && getElementTypeOrSelf(getBias().getType()) != element) // C4
     return emitOpError() << "expects 'bias' with the element type of 'query': " << element << ", got "
                          << getElementTypeOrSelf(getBias().getType());
-  double scale = getScale().convertToDouble();
-  if (!std::isfinite(scale)) // C5
-    return emitOpError() << "expects 'scale' to be finite, got " << getScaleAttr();
-  if (getSoftcap())
-    if (double softcap = getSoftcap()->convertToDouble(); !(softcap > 0) || !std::isfinite(softcap)) // C5
-      return emitOpError() << "expects 'softcap' to be finite and above 0, got " << getSoftcapAttr();
-  if (getWindow() && static_cast<int64_t>(*getWindow()) < 1) // C5
-    return emitOpError() << "expects 'window' to be at least 1, got " << static_cast<int64_t>(*getWindow());
+  if (failed(verifyScores(*this))) // C5
+    return failure();
   if (getLogSumExp() && !areCompatibleTypes(inferLogSumExpType(), getLogSumExp().getType())) // C6
     return emitOpError() << "expects 'log_sum_exp' with one element for each query: " << inferLogSumExpType()
                          << ", got " << getLogSumExp().getType();
@@ -217,6 +224,45 @@ SmallVector<Value> AttentionOp::decompose(GraphBuilder &g) {
     results.push_back(g.emit<AddOp>(greatest, g.emit<LogOp>(g.reduce(ReduceKind::sum, exponentials, int64_t(3)))));
   }
   return results;
+}
+
+LogicalResult PagedAttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getQuery().getType());
+  return success();
+}
+
+LogicalResult PagedAttentionOp::verify() {
+  RankedTensorType query = getQuery().getType(), keys = getKeys().getType(), table = getTable().getType(),
+                   starts = getStarts().getType(), lengths = getLengths().getType();
+  const bool fits = query.getRank() == 3 && keys.getRank() == 4 && !query.isDynamicDim(1) && !query.isDynamicDim(2) &&
+                    keys.getNumDynamicDims() == (keys.isDynamicDim(0) ? 1 : 0) &&
+                    query.getDimSize(2) == keys.getDimSize(3) && keys.getDimSize(1) > 0 && keys.getDimSize(2) > 0 &&
+                    query.getDimSize(1) % keys.getDimSize(1) == 0;
+  if (!fits) // C1
+    return emitOpError() << "expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, "
+                            "places, depth], with the same depth and key heads that divide the heads, got "
+                         << query << " and " << keys;
+  if (table.getRank() != 2 || starts.getRank() != 1 || lengths.getRank() != 1 ||
+      !mayBeEqual(getDim(table, 0), getDim(lengths, 0)) ||
+      !mayBeEqual(getDim(lengths, 0) ? getDim(lengths, 0) + 1 : DimAttr(), getDim(starts, 0))) // C2
+    return emitOpError() << "expects 'table' of [sequences, most pages], 'starts' of [sequences + 1] and 'lengths' of "
+                            "[sequences], got "
+                         << table << ", " << starts << " and " << lengths;
+  return verifyScores(*this); // C3
+}
+
+void PagedAttentionOp::collectConstraints(ConstraintCollector &collector) {
+  DimAttr sequences = getDim(getLengths().getType(), 0);
+  collector.wantEqual(getDim(getTable().getType(), 0), sequences); // C2
+  if (sequences)
+    collector.wantEqual(getDim(getStarts().getType(), 0), sequences + 1);
+}
+
+DimAttr PagedAttentionOp::getFlops() {
+  RankedTensorType query = getQuery().getType(), keys = getKeys().getType();
+  DimAttr scores = getDim(query, 0) * getDim(query, 1) * getDim(getTable().getType(), 1) * getDim(keys, 2);
+  return scores * (getDim(query, 2) * 4 + 5);
 }
 
 void registerAttentionOps(VXDialect &dialect) {

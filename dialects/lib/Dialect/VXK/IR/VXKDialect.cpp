@@ -102,6 +102,16 @@ LogicalResult SelectBoxesOp::verify() {
   return success();
 }
 
+LogicalResult PagedAttentionOp::verify() {
+  RankedTensorType query = getQuery().getType(), keys = getKeys().getType(), values = getValues().getType();
+  if (query.getRank() != 3 || keys.getRank() != 4 || values.getRank() != 4 || getTable().getType().getRank() != 2 ||
+      query.isDynamicDim(1) || query.isDynamicDim(2) || keys.isDynamicDim(1) || keys.isDynamicDim(2)) // C1
+    return emitOpError() << "expects a query of [tokens, heads, depth] and keys and values of [pages, key heads, "
+                            "places, depth], got "
+                         << query << ", " << keys << " and " << values;
+  return success();
+}
+
 LogicalResult CumulativeSumOp::verify() {
   if (cast<RankedTensorType>(getInput().getType()).getRank() != 3) // C1
     return emitOpError() << "expects an input of 3 dimensions, got " << getInput().getType();

@@ -73,4 +73,48 @@ def VX_AttentionOp : VX_Op<"attention", [Pure, AttrSizedOperandSegments,
   }];
 }
 
+def VX_PagedAttentionOp : VX_InferredOp<"paged_attention", [Pure, AllTypesMatch<["keys", "values"]>, VX_Anchor, VX_ScattersResult, VX_NonDifferentiable,
+                                                            VX_CountsFlops, VX_Constrained]> {
+  let summary = "causal attention of tokens over keys and values that lie in pages";
+  let description = [{
+    `keys` and `values` are [pages, key heads, places, depth]. A sequence has pages that `table` [sequences, most pages] names in their order:
+    its position t lies in the page `table[s, t / places]`, at the place t % places. The tokens of sequence s are starts[s] to starts[s + 1] - 1, and
+    they are the last ones of its `lengths[s]` positions. So token i has the position
+
+        p = lengths[s] - starts[s + 1] + i
+
+    and sees the positions from 0, or with `window` from p - window + 1, to p. With g = h / (heads / key heads):
+
+        x[t] = scale * sum over d of query[i, h, d] * keys[page, g, place, d]
+        x[t] = softcap * tanh(x[t] / softcap)                                  with `softcap`
+        result[i, h, d] = sum over t of e^(x[t] - m) / z * values[page, g, place, d],  m = max over t of x[t],  z = sum over t of e^(x[t] - m)
+
+    A row that holds NaN or +inf, or only -inf, is NaN. The result of a token that sees nothing is 0. A position beyond the sequence's pages is
+    not seen, nor are those of a page with a number outside of `keys`. A token that is of no sequence sees nothing.
+
+    - C1: `query` is [tokens, heads, depth]; `keys` and `values` are [pages, key heads, places, depth], of which only the number of pages may be
+          unknown; heads are known, too, and key heads divide them.
+    - C2: `table` is [sequences, most pages], `lengths` is [sequences], and `starts` is [sequences + 1].
+    - C3: `scale` is finite, `softcap` finite and above 0, `window` at least 1.
+
+    Numerics: all is computed and accumulated in f32 and rounded once. A page adds to the sums of those before it, so the order of a sum does not
+    depend on threads or on other sequences.
+
+    Example:
+
+        %r = vx.paged_attention %q, %k, %v table(%t) starts(%s) lengths(%l) scale = 1.250000e-01 window = 512
+            : tensor<5x8x64xf32>, tensor<9x2x32x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
+  }];
+  let arguments = (ins RankedTensorOf<[F32, F16, BF16]>:$query, RankedTensorOf<[F32, F16, BF16]>:$keys, RankedTensorOf<[F32, F16, BF16]>:$values,
+                       RankedTensorOf<[I64]>:$table, RankedTensorOf<[I64]>:$starts, RankedTensorOf<[I64]>:$lengths, F64Attr:$scale,
+                       OptionalAttr<F64Attr>:$softcap, OptionalAttr<I64Attr>:$window);
+  let results = (outs RankedTensorOf<[F32, F16, BF16]>:$result);
+  let assemblyFormat = [{
+    $query `,` $keys `,` $values `table` `(` $table `)` `starts` `(` $starts `)` `lengths` `(` $lengths `)` `scale` `=` $scale
+    (`softcap` `=` $softcap^)? (`window` `=` $window^)? attr-dict
+    `:` type($query) `,` type($keys) `,` type($table) `,` type($starts) `,` type($lengths)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif

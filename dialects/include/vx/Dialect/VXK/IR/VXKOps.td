@@ -209,6 +209,24 @@ def VXK_CumulativeSumOp : VXK_Op<"cumulative_sum", []> {
   let hasVerifier = 1;
 }
 
+def VXK_PagedAttentionOp : VXK_Op<"paged_attention", []> {
+  let summary = "writes the attention of tokens over keys and values in pages";
+  let description = [{
+    As vx.paged_attention.
+
+    - C1: `query` and `result` are [tokens, heads, depth], `keys` and `values` [pages, key heads, places, depth], `table` is [sequences, most pages].
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[F32]>:$keys, RankedTensorOf<[F32]>:$values, RankedTensorOf<[I64]>:$table,
+                       RankedTensorOf<[I64]>:$starts, RankedTensorOf<[I64]>:$lengths, Arg<MemRefRankOf<[AnyFloat], [3]>, "", [MemWrite]>:$result,
+                       F64Attr:$scale, OptionalAttr<F64Attr>:$softcap, OptionalAttr<I64Attr>:$window);
+  let assemblyFormat = [{
+    $query `,` $keys `,` $values `table` `(` $table `)` `starts` `(` $starts `)` `lengths` `(` $lengths `)` `scale` `=` $scale
+    (`softcap` `=` $softcap^)? (`window` `=` $window^)? `into` $result attr-dict
+    `:` type($query) `,` type($keys) `,` type($values) `,` type($table) `,` type($starts) `,` type($lengths) `into` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 //===-- Matrix fragments -------------------------------------------------------------------------------------------===//
 
 def VXK_FragmentRole : I32EnumAttr<"FragmentRole", "what a matrix fragment is in a product", [
