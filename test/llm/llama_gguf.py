@@ -9,7 +9,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "ops"))
 import blocks  # noqa: E402
 from llama_oracle import frequencies  # noqa: E402
-from random_models import llama_depth, original_context
+from random_models import GATE_UP, QKV, decoder_weights, joined, llama_depth, llama_weights, original_context
 
 PARTS = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm",
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "post_attention_layernorm": "ffn_norm",
@@ -40,6 +40,33 @@ def pair_rows(tensor, heads, turned=None):
         first = rows[:, :turned].reshape(heads, 2, turned // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(heads, turned, *tensor.shape[1:])
         return np.concatenate([first, rows[:, turned:]], axis=1).reshape(tensor.shape)
     return tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
+
+
+# Models of random_models.py without a GGUF file, by the reason.
+WITHOUT_GGUF = {
+    "mistral_window": "llama.cpp's converter has Mistral as llama, without its window",
+    "gemma3": "Gemma 3's scores are divided by the root of a key's size, and nothing else",
+    "gpt2_inner": "GPT-2 has one activation",
+    "phi_tied": "Phi 2 has one activation, and a head that is not tied",
+    "yarn_mscale": "YaRN has no mscale",
+    "yarn_betas": "YaRN changes at whole pairs",
+}
+
+
+def letters(count):
+    """Texts of tokens: letters, then pairs of letters, and the last one ends an answer."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    return [*alphabet, *(a + b for a in alphabet for b in alphabet)][:count - 1] + ["<end>"]
+
+
+def write_decoder(path, name, settings, seed):
+    """The GGUF file of a model of random_models.py. Two have query, key and value in one product, or in three, where safetensors has the other."""
+    tensors = decoder_weights(settings, seed)
+    if name == "phi_groups":
+        tensors = joined(tensors, QKV)
+    if name == "phi3_first":
+        tensors = joined(llama_weights({**settings, "model_type": "llama"}, seed), GATE_UP)
+    (write_gpt2 if settings["model_type"] == "gpt2" else write_llama)(path, settings, tensors, tokens=letters(settings["vocab_size"]))
 
 
 def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None, begin=None):

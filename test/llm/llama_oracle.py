@@ -184,10 +184,12 @@ def logits(settings, tensors, ids, context=None):
     return x @ weight("model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight").T
 
 
+def log_softmax(x):
+    x = x.astype(np.float64) - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+
 def divergence(want, got):
-    """The mean Kullback-Leibler divergence of the rows' distributions."""
-    def log_softmax(x):
-        x = x.astype(np.float64) - x.max(-1, keepdims=True)
-        return x - np.log(np.exp(x).sum(-1, keepdims=True))
+    """The mean Kullback-Leibler divergence of the rows' distributions, from `want` to `got`."""
     p, q = log_softmax(want), log_softmax(got)
     return float((np.exp(p) * (p - q)).sum(-1).mean())

@@ -20,9 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
 from embedding_models import write_json  # noqa: E402
-from llama_gguf import write_llama  # noqa: E402
+from llama_gguf import letters, write_llama  # noqa: E402
 from random_models import llama_settings, llama_weights  # noqa: E402
-from run_decoders import Decoders, greedy, letters, tokenizer_json  # noqa: E402
+from run_decoders import Decoders, greedy, tokenizer_json  # noqa: E402
 
 TEMPLATE = "{% for m in messages %}{{ m['role'][0] }}{{ m['content'] }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}a{% endif %}"
 WORDS = [*letters(77), "<", ">", "/", "\u010a", "<end>"]  # U+010A stands for the end of a line

@@ -20,9 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
 from embedding_models import write_json  # noqa: E402
-from llama_gguf import TYPES, rounded, write_gpt2, write_llama  # noqa: E402
+from llama_gguf import TYPES, WITHOUT_GGUF, letters, rounded, write_decoder, write_llama  # noqa: E402
 from llama_oracle import divergence, logits  # noqa: E402
-from random_models import DECODER_GOLDENS, GATE_UP, LENGTHS, LONG, LONG_GOLDENS, QKV, decoder_weights, joined, llama_settings, llama_tokens, llama_weights, phi_settings, short_context  # noqa: E402
+from random_models import DECODER_GOLDENS, LENGTHS, LONG, LONG_GOLDENS, QKV, decoder_weights, joined, llama_settings, llama_tokens, llama_weights, phi_settings, short_context  # noqa: E402
 from run_embeddings import Bench  # noqa: E402
 from run_encoders import write_model  # noqa: E402
 from wrong_decoders import check_wrong_files, check_wrong_folders, check_wrong_runs  # noqa: E402
@@ -67,12 +67,6 @@ class Decoders(Bench):
         self.check(title, apart <= LIMIT, f"apart by {apart} of the largest, of {got.shape} and {want.shape}")
 
 
-def letters(count):
-    """Texts of tokens: letters, then pairs of letters, and the last one ends an answer."""
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    return [*alphabet, *(a + b for a in alphabet for b in alphabet)][:count - 1] + ["<end>"]
-
-
 def tokenizer_json(count):
     tokens = letters(count)
     return {"version": "1.0", "added_tokens": [{"id": count - 1, "content": "<end>", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}],
@@ -85,28 +79,18 @@ def text_of(ids):
     return " ".join(map(str, ids))
 
 
-def other_products(name, settings, seed, tensors):
-    """Of two models the GGUF file has query, key and value in one product, or in three, where safetensors has the other."""
-    if name == "phi_groups":
-        return joined(tensors, QKV)
-    return joined(llama_weights({**settings, "model_type": "llama"}, seed), GATE_UP) if name == "phi3_first" else tensors
-
-
 def check_goldens(bench):
     goldens = np.load(HERE / "goldens.npz")
     for name, (settings, seed) in DECODER_GOLDENS.items():
-        is_gpt2, words = settings["model_type"] == "gpt2", settings["vocab_size"]
+        words = settings["vocab_size"]
         tensors = decoder_weights(settings, seed)
         modules = {"safetensors": bench.compile_model(bench.folder_of(name, settings, tensors), name)[0]}
-        # llama.cpp's converter has Mistral as llama, without its window, and Gemma 3's scores divided by the root of a key's size;
-        # of Phi 2 it knows one activation, and a head that is not tied.
-        # Its YaRN has no mscale, and the pairs where it changes are whole numbers.
         if name == "gpt2_inner":
             # As the first files of GPT-2 have it: without the name of the model, and with the masks of attention.
             bare = {**{tensor.removeprefix("transformer."): values for tensor, values in tensors.items()}, "h.0.attn.bias": np.ones((1, 1, 64, 64), np.float32)}
             modules["bare names"] = bench.compile_model(bench.folder_of("bare", settings, bare), "bare", "cpu")[0]
-        elif settings.get("query_pre_attn_scalar", 16) == 16 and not (settings.get("sliding_window") and settings["model_type"] == "mistral") and name not in ("phi_tied", "yarn_mscale", "yarn_betas"):
-            (write_gpt2 if is_gpt2 else write_llama)(bench.path(name + ".gguf"), settings, other_products(name, settings, seed, tensors), tokens=letters(words))
+        elif name not in WITHOUT_GGUF:
+            write_decoder(bench.path(name + ".gguf"), name, settings, seed)
             modules["GGUF"] = bench.compile_model(bench.path(name + ".gguf"), name + "-gguf", "cpu")[0]
         # transformers chooses LongRoPE's factors by the length of the sequence, vx by the room of the cache.
         whole, short = settings.get("max_position_embeddings", 64), short_context(settings)

@@ -17,9 +17,9 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
-from llama_gguf import write_gpt2, write_llama  # noqa: E402
+from llama_gguf import letters, write_gpt2, write_llama  # noqa: E402
 from random_models import gpt2_settings, gpt2_weights, llama_settings, llama_weights  # noqa: E402
-from run_decoders import Decoders, letters  # noqa: E402
+from run_decoders import Decoders  # noqa: E402
 
 
 class Benches(Decoders):

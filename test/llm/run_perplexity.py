@@ -17,10 +17,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
 from embedding_models import write_json  # noqa: E402
-from llama_gguf import write_llama  # noqa: E402
+from llama_gguf import letters, write_llama  # noqa: E402
 from llama_oracle import logits  # noqa: E402
 from random_models import gpt2_settings, gpt2_weights, llama_settings, llama_weights  # noqa: E402
-from run_decoders import Decoders, letters, tokenizer_json  # noqa: E402
+from run_decoders import Decoders, tokenizer_json  # noqa: E402
 
 LIMIT = 1e-5  # of each number: f32 over two layers against f64
 WORDS = letters(60)

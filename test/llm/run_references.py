@@ -20,9 +20,9 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
-from llama_gguf import write_llama  # noqa: E402
+from llama_gguf import letters, write_llama  # noqa: E402
 from random_models import bert_settings, bert_weights, llama_settings, llama_tokens, llama_weights  # noqa: E402
-from run_decoders import Decoders, letters, text_of  # noqa: E402
+from run_decoders import Decoders, text_of  # noqa: E402
 from run_encoders import write_folder  # noqa: E402
 
 WORDS = 60

@@ -5,6 +5,7 @@
 //
 //   e, E  encode a text, E without special tokens: for each token its number, the begin and the end of its span in code
 //         points, its type and whether it is special, 4 bytes each
+//   x, X  the same, where a special token that the text spells is plain text
 //   T     encode a text, cut off behind so many tokens as the 4 bytes in front say: the tokens, of 4 bytes each, and
 //         behind them whether something was cut off
 //   P     encode a pair, with the length of the first text in 4 bytes in front
@@ -107,10 +108,12 @@ std::string answerTo(char question, const std::string &bytes, const vx::text::To
   options.offsets = vx::text::OffsetUnit::code_points;
   std::string answer;
   switch (question) {
-  case 'E':
-    options.add_special_tokens = false;
-    [[fallthrough]];
   case 'e':
+  case 'E':
+  case 'x':
+  case 'X':
+    options.add_special_tokens = question == 'e' || question == 'x';
+    options.match_special_tokens = question == 'e' || question == 'E';
     putEncoding(answer, tokenizer.encode(bytes, options));
     break;
   case 'T': {

