@@ -98,6 +98,8 @@ with command.main_context():
     from pip._internal.models.target_python import TargetPython
     finder = command._build_package_finder(options, session, TargetPython())
     links = [c.link for c in finder.find_all_candidates(name) if str(c.version) == version and c.link.filename.endswith(".tar.gz")]
+    if not links:
+        sys.exit("the package index has no source package of this version, or cannot be reached")
     data = session.get(links[0].url_without_fragment).content
     open(folder + "/" + links[0].filename, "wb").write(data)
 """
