@@ -188,9 +188,9 @@ func.func @select_boxes(%b: tensor<1x9x4xf32>, %s: tensor<1x2x9xf32>, %o: tensor
   return %0 : tensor<1x2x3xi64>
 }
 
-// A token and a head each: on a GPU with a thread for each place of a page.
+// A token and a head each: on a GPU with several threads for each place of a page.
 // CHECK-LABEL: func.func @paged_attention(
-// CHECK:         vx.fusion{{.*}} #vx.loops<tile = [1, 1, 0], threads = 32> {
+// CHECK:         vx.fusion{{.*}} #vx.loops<tile = [1, 1, 0], threads = 128> {
 // CPU-LABEL:   func.func @paged_attention(
 // CPU:           vx.fusion{{.*}} #vx.loops<tile = [1, 1, 0]> {
 func.func @paged_attention(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) -> tensor<5x8x64xf32> {

@@ -26,17 +26,20 @@ vx.kernel @paged_attention "x" symbols ["s0"] workgroups <1> #vx.loops<tile = [1
 
 // -----
 
-// Threads have a key each, and then elements of the depth; they wait for each other's scores and weights. Narrow elements are widened as they are read.
+// Four threads have parts of a key each, and six have an element of the depth each, for a sixth of the places; they wait for each other's products,
+// scores and weights, and at the end for the sums. Narrow elements are widened as they are read.
 // CHECK-LABEL: func.func @threads
 // CHECK:         memref.alloc() : memref<32xf32, #gpu.address_space<workgroup>>
+// CHECK:         memref.alloc() : memref<120xf32, #gpu.address_space<workgroup>>
+// CHECK:         memref.alloc() : memref<128xf32, #gpu.address_space<workgroup>>
 // CHECK:         vxk.thread_id
 // CHECK:         scf.for %{{.+}} -> (f32, f32, index)
 // CHECK:           arith.extf
-// CHECK:           vxk.barrier
-// CHECK:           vxk.barrier
-// CHECK-NOT:       vxk.barrier
+// CHECK-COUNT-3:         vxk.barrier
+// CHECK:         vxk.barrier
+// CHECK-NOT:     vxk.barrier
 // CHECK:         arith.truncf
-vx.kernel @threads "x" symbols [] workgroups <1> #vx.loops<tile = [1, 1, 0], threads = 32> {
+vx.kernel @threads "x" symbols [] workgroups <1> #vx.loops<tile = [1, 1, 0], threads = 128> {
 ^bb0(%q: tensor<2x4x20xf16>, %k: tensor<3x2x32x20xf16>, %t: tensor<1x2xi64>, %s: tensor<2xi64>, %l: tensor<1xi64>):
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.5 {vx.anchor} : tensor<2x4x20xf16>, tensor<3x2x32x20xf16>, tensor<1x2xi64>, tensor<2xi64>, tensor<1xi64>
   vx.yield %0 : tensor<2x4x20xf16>

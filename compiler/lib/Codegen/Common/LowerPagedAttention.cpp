@@ -19,19 +19,23 @@ namespace vx {
 namespace {
 
 /// A worker has a token and a head. It goes through the pages with the greatest score and the sum of the weights so far
-/// in registers, and the values by their weights in fast memory. Without threads, vectors lie along the depth; threads
-/// have a key each, and then elements of the depth.
+/// in registers, and the values by their weights in fast memory. Without threads, vectors lie along the depth. Threads
+/// have parts of a key each, and then an element of the depth for some of the page's values.
 class PagedAttentionEmitter {
 public:
   PagedAttentionEmitter(vxk::PagedAttentionOp op, StrategyAttrInterface strategy, int64_t mostLanes)
       : op(op), strategy(strategy), threads(strategy.getThreads()), builder(op), loc(op.getLoc()),
         depth(op.getQuery().getType().getDimSize(2)), places(op.getKeys().getType().getDimSize(2)),
-        lanes(findLanes(depth, mostLanes)), placeLanes(findLanes(places, mostLanes)), f32(builder.getF32Type()) {}
+        parts(std::max<int64_t>(threads / places, 1)), groups(threads > 1 ? std::max<int64_t>(threads / depth, 1) : 1),
+        lanes(findLanes(depth, threads > 1 ? 1 : mostLanes)),
+        placeLanes(findLanes(places, threads > 1 ? 1 : mostLanes)), f32(builder.getF32Type()) {}
 
   LogicalResult run() {
     scores = allocate(places);
     weights = allocate(places);
-    sums = allocate(depth);
+    sums = allocate(groups * depth);
+    if (threads > 1)
+      products = allocate(parts * places);
     Value number = enterWorkgroup(builder, loc);
     evaluator.emplace(builder, lanes);
     thread = threads > 1 ? vxk::ThreadIdOp::create(builder, loc).getResult() : index(0);
@@ -150,6 +154,8 @@ private:
     Value last = loop.getResult(2), all = toInteger(evaluator->sizeOf(op.getTable(), 1));
     all = arith::MulIOp::create(builder, loc, all, integer(places));
     end = toIndex(most(add(least(last, sub(all, integer(1))), integer(1)), integer(0)));
+    Value hasPages = compare(arith::CmpIPredicate::ne, evaluator->sizeOf(op.getKeys(), 0), index(0));
+    end = select(hasPages, end, index(0));
     first = index(0);
     if (op.getWindow())
       first = toIndex(most(sub(last, integer(static_cast<int64_t>(*op.getWindow()) - 1)), integer(0)));
@@ -159,7 +165,7 @@ private:
   LogicalResult emitRow() {
     if (failed(findSequence()))
       return failure();
-    forElements([&](Value d) { store(spread(number(0), lanes), sums, d); });
+    forElements(groups * depth, [&](Value d) { store(spread(number(0), lanes), sums, d); });
     const int64_t sharing = op.getQuery().getType().getDimSize(1) / op.getKeys().getType().getDimSize(1);
     // Heads are few. A driver of NVIDIA's got a 64-bit division wrong.
     Value narrow = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), head);
@@ -175,8 +181,12 @@ private:
     Value sum = spread(pages.getResult(1), lanes);
     Value isNone = compare(arith::CmpIPredicate::eq, pages.getResult(2), index(0));
     Type element = op.getResult().getType().getElementType();
-    forElements([&](Value d) {
-      Value value = arith::DivFOp::create(builder, loc, load(sums, d, lanes), sum);
+    waitForThreads();
+    forElements(depth, [&](Value d) {
+      Value total = load(sums, d, lanes);
+      for (int64_t group = 1; group < groups; ++group)
+        total = arith::AddFOp::create(builder, loc, total, load(sums, add(d, index(group * depth)), lanes));
+      Value value = arith::DivFOp::create(builder, loc, total, sum);
       value = select(isNone, spread(number(0), lanes), value);
       if (element != f32)
         value =
@@ -186,9 +196,9 @@ private:
     return success();
   }
 
-  /// Vectors of the depth: those of this thread.
-  void forElements(llvm::function_ref<void(Value)> body) {
-    scf::ForOp loop = evaluator->enterLoop(loc, arith::MulIOp::create(builder, loc, thread, index(lanes)), index(depth),
+  /// Vectors of `count` elements: those of this thread.
+  void forElements(int64_t count, llvm::function_ref<void(Value)> body) {
+    scf::ForOp loop = evaluator->enterLoop(loc, arith::MulIOp::create(builder, loc, thread, index(lanes)), index(count),
                                            index(threads * lanes));
     body(loop.getInductionVar());
     evaluator->leaveLoop();
@@ -207,9 +217,8 @@ private:
     if (failed(emitScores(page, lower, upper)))
       return failure();
     waitForThreads();
-    Value greatest = overPlaces(spread(carried[0], placeLanes), [&](Value place, Value known) -> Value {
-      return arith::MaximumFOp::create(builder, loc, known, load(scores, place, placeLanes));
-    });
+    auto greater = [&](Value a, Value b) -> Value { return arith::MaximumFOp::create(builder, loc, a, b); };
+    Value greatest = overPlaces(scores, spread(carried[0], placeLanes), greater);
     greatest = combine(vector::CombiningKind::MAXIMUMF, greatest);
     Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, greatest, minusInfinity());
     Value shift = select(isNone, this->number(0), greatest);
@@ -221,9 +230,8 @@ private:
     store(math::ExpOp::create(builder, loc, difference), weights, own.getInductionVar());
     evaluator->leaveLoop();
     waitForThreads();
-    Value sum = overPlaces(spread(this->number(0), placeLanes), [&](Value place, Value known) -> Value {
-      return arith::AddFOp::create(builder, loc, known, load(weights, place, placeLanes));
-    });
+    auto added = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
+    Value sum = overPlaces(weights, spread(this->number(0), placeLanes), added);
     sum = combine(vector::CombiningKind::ADD, sum);
     if (failed(addValues(page, lower, upper, factor)))
       return failure();
@@ -233,45 +241,99 @@ private:
     return success();
   }
 
-  /// All places of a page, whichever thread's.
-  Value overPlaces(Value start, llvm::function_ref<Value(Value, Value)> body) {
-    scf::ForOp loop = evaluator->enterLoop(loc, index(0), index(places), index(placeLanes), start);
-    Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-    evaluator->leaveLoop(next);
-    return loop.getResult(0);
+  /// All places of a page, whichever thread's. A few are combined in pairs, so that their loads wait together.
+  Value overPlaces(Value memory, Value start, llvm::function_ref<Value(Value, Value)> body) {
+    if (places / placeLanes > mostUnrolled) {
+      scf::ForOp loop = evaluator->enterLoop(loc, index(0), index(places), index(placeLanes), start);
+      Value next = body(loop.getRegionIterArg(0), load(memory, loop.getInductionVar(), placeLanes));
+      evaluator->leaveLoop(next);
+      return loop.getResult(0);
+    }
+    SmallVector<Value> all;
+    for (int64_t place = 0; place < places; place += placeLanes)
+      all.push_back(load(memory, index(place), placeLanes));
+    for (; all.size() > 1; all.truncate(llvm::divideCeil(all.size(), 2)))
+      for (size_t i = 0; i < all.size(); i += 2)
+        all[i / 2] = i + 1 < all.size() ? body(all[i], all[i + 1]) : all[i];
+    return body(start, all[0]);
   }
 
-  /// Of places outside of [lower, upper) the score is -inf.
-  LogicalResult emitScores(Value page, Value lower, Value upper) {
-    scf::ForOp loop = evaluator->enterLoop(loc, thread, index(places), index(threads));
-    Value place = loop.getInductionVar();
-    store(minusInfinity(), scores, place);
-    evaluator->enterIf(
-        loc, both(compare(arith::CmpIPredicate::sge, place, lower), compare(arith::CmpIPredicate::slt, place, upper)));
-    Value zero = spread(number(0), lanes);
-    Value dot;
-    if (depth / lanes <= mostUnrolled) {
-      // Sums that do not wait for each other.
-      SmallVector<Value> parts(std::min<int64_t>(depth / lanes, 4), zero);
-      for (int64_t d = 0; d < depth; d += lanes) {
-        Value &part = parts[static_cast<size_t>(d / lanes) % parts.size()];
-        part = addProduct(page, place, index(d), part);
-        if (!part)
-          return failure();
-      }
-      dot = zero;
-      for (Value part : parts)
-        dot = arith::AddFOp::create(builder, loc, dot, part);
+  Value isSeen(Value place, Value lower, Value upper) {
+    return both(compare(arith::CmpIPredicate::sge, place, lower), compare(arith::CmpIPredicate::slt, place, upper));
+  }
+
+  /// The products of the query with the keys of [lower, upper), in `parts` along the depth: each slot is a part of a
+  /// place.
+  LogicalResult emitProducts(Value page, Value lower, Value upper) {
+    const int64_t share = llvm::divideCeil(depth, parts);
+    scf::ForOp slots = evaluator->enterLoop(loc, thread, index(parts * places), index(threads));
+    Value slot = slots.getInductionVar(), place = arith::RemUIOp::create(builder, loc, slot, index(places));
+    Value begin =
+        arith::MulIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, slot, index(places)), index(share));
+    evaluator->enterIf(loc, isSeen(place, lower, upper));
+    Value sum = number(0);
+    if (depth % parts == 0 && share <= mostUnrolled) {
+      for (int64_t d = 0; sum && d < share; ++d)
+        sum = addProduct(page, place, add(begin, index(d)), sum);
     } else {
-      scf::ForOp along = evaluator->enterLoop(loc, index(0), index(depth), index(lanes), zero);
+      scf::ForOp along = evaluator->enterLoop(loc, begin, least(add(begin, index(share)), index(depth)), index(1), sum);
       Value next = addProduct(page, place, along.getInductionVar(), along.getRegionIterArg(0));
       if (!next)
         return failure();
       evaluator->leaveLoop(next);
-      dot = along.getResult(0);
+      sum = along.getResult(0);
     }
-    Value score = arith::MulFOp::create(builder, loc, combine(vector::CombiningKind::ADD, dot),
-                                        number(op.getScale().convertToDouble()));
+    if (!sum)
+      return failure();
+    store(sum, products, slot);
+    evaluator->leaveIf();
+    evaluator->leaveLoop();
+    waitForThreads();
+    return success();
+  }
+
+  /// The product of the query with a key: of vectors, or of the parts that threads have computed.
+  Value emitDot(Value page, Value place) {
+    if (threads > 1) {
+      Value dot = load(products, place, 1);
+      for (int64_t part = 1; part < parts; ++part)
+        dot = arith::AddFOp::create(builder, loc, dot, load(products, add(place, index(part * places)), 1));
+      return dot;
+    }
+    Value dot = spread(number(0), lanes);
+    if (depth / lanes > mostUnrolled / 2) {
+      scf::ForOp along = evaluator->enterLoop(loc, index(0), index(depth), index(lanes), dot);
+      Value next = addProduct(page, place, along.getInductionVar(), along.getRegionIterArg(0));
+      if (!next)
+        return {};
+      evaluator->leaveLoop(next);
+      return combine(vector::CombiningKind::ADD, along.getResult(0));
+    }
+    // Sums that do not wait for each other.
+    SmallVector<Value> chains(std::min<int64_t>(depth / lanes, 4), dot);
+    for (int64_t d = 0; d < depth; d += lanes) {
+      Value &chain = chains[static_cast<size_t>(d / lanes) % chains.size()];
+      chain = addProduct(page, place, index(d), chain);
+      if (!chain)
+        return {};
+    }
+    for (Value chain : chains)
+      dot = arith::AddFOp::create(builder, loc, dot, chain);
+    return combine(vector::CombiningKind::ADD, dot);
+  }
+
+  /// Of places outside of [lower, upper) the score is -inf.
+  LogicalResult emitScores(Value page, Value lower, Value upper) {
+    if (threads > 1 && failed(emitProducts(page, lower, upper)))
+      return failure();
+    scf::ForOp loop = evaluator->enterLoop(loc, thread, index(places), index(threads));
+    Value place = loop.getInductionVar();
+    store(minusInfinity(), scores, place);
+    evaluator->enterIf(loc, isSeen(place, lower, upper));
+    Value dot = emitDot(page, place);
+    if (!dot)
+      return failure();
+    Value score = arith::MulFOp::create(builder, loc, dot, number(op.getScale().convertToDouble()));
     if (op.getSoftcap()) {
       Value cap = number(op.getSoftcap()->convertToDouble());
       Value bent = math::TanhOp::create(builder, loc, arith::DivFOp::create(builder, loc, score, cap));
@@ -288,11 +350,42 @@ private:
     return query && key ? multiplyAdd(query, key, sum) : Value();
   }
 
+  /// Each slot is an element of the depth, for a group of the places.
+  LogicalResult addValuesOfThreads(Value page, Value lower, Value upper, Value factor) {
+    scf::ForOp slots = evaluator->enterLoop(loc, thread, index(groups * depth), index(threads));
+    Value slot = slots.getInductionVar(), d = arith::RemUIOp::create(builder, loc, slot, index(depth));
+    Value group = arith::DivUIOp::create(builder, loc, slot, index(depth));
+    Value sum = arith::MulFOp::create(builder, loc, load(sums, slot, 1), factor);
+    auto addValue = [&](Value place, bool isKnown) {
+      Value value = read(op.getValues(), {page, keyHead, place}, d);
+      if (value && !isKnown) // a place that is not seen may hold anything
+        value = select(isSeen(place, lower, upper), value, number(0));
+      sum = value ? multiplyAdd(load(weights, place, 1), value, sum) : Value();
+      return static_cast<bool>(sum);
+    };
+    if (places % groups == 0 && places / groups <= mostUnrolled) {
+      for (int64_t place = 0; place < places; place += groups)
+        if (!addValue(add(group, index(place)), /*isKnown=*/false))
+          return failure();
+    } else {
+      scf::ForOp loop = evaluator->enterLoop(loc, add(lower, group), upper, index(groups), sum);
+      sum = loop.getRegionIterArg(0);
+      if (!addValue(loop.getInductionVar(), /*isKnown=*/true))
+        return failure();
+      evaluator->leaveLoop(sum);
+      sum = loop.getResult(0);
+    }
+    store(sum, sums, slot);
+    evaluator->leaveLoop();
+    return success();
+  }
+
   /// The sums of a few vectors of the depth are in registers at a time.
   LogicalResult addValues(Value page, Value lower, Value upper, Value factor) {
-    const int64_t count = threads > 1 ? 1 : findLanes(depth / lanes, 8);
-    scf::ForOp blocks = evaluator->enterLoop(loc, arith::MulIOp::create(builder, loc, thread, index(count * lanes)),
-                                             index(depth), index(threads * count * lanes));
+    if (threads > 1)
+      return addValuesOfThreads(page, lower, upper, factor);
+    const int64_t count = findLanes(depth / lanes, 8);
+    scf::ForOp blocks = evaluator->enterLoop(loc, index(0), index(depth), index(count * lanes));
     SmallVector<Value> at, before;
     for (int64_t i = 0; i < count; ++i) {
       at.push_back(add(blocks.getInductionVar(), index(i * lanes)));
@@ -314,18 +407,21 @@ private:
     return success();
   }
 
-  static constexpr int64_t mostUnrolled = 16;
+  static constexpr int64_t mostUnrolled = 32;
   vxk::PagedAttentionOp op;
   StrategyAttrInterface strategy;
   int64_t threads;
   OpBuilder builder;
   Location loc;
   std::optional<ElementEvaluator> evaluator;
-  int64_t depth, places, lanes, placeLanes;
+  int64_t depth, places;
+  /// With threads: parts of a key's depth, and groups of a page's values.
+  int64_t parts, groups;
+  int64_t lanes, placeLanes;
   Type f32;
   Value thread, token, head, keyHead, sequence, first, end;
-  /// Of the page's places the scores, then the weights; and the sums [depth].
-  Value scores, weights, sums;
+  /// Of the page's places the products [part, place], the scores and the weights; and the sums [group, depth].
+  Value products, scores, weights, sums;
 };
 
 struct LowerPagedAttentionPass : impl::LowerPagedAttentionPassBase<LowerPagedAttentionPass> {

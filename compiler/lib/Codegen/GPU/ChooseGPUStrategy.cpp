@@ -583,7 +583,7 @@ StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec)
     return LoopsAttr::get(context, {1, threads * ofThread}, threads);
   }
   if (isa_and_nonnull<PagedAttentionOp>(anchor))
-    return LoopsAttr::get(context, {1, 1, 0}, std::min<int64_t>(spec.maxThreads, 32));
+    return LoopsAttr::get(context, {1, 1, 0}, std::min<int64_t>(spec.maxThreads, 128));
   if (isa_and_nonnull<SelectBoxesOp>(anchor))
     return SortAttr::get(context, {1, 1, 0}, std::min<int64_t>(128, llvm::bit_floor(uint64_t(spec.maxThreads))));
   if (auto top = dyn_cast_or_null<TopPlacesOp>(anchor)) {

@@ -41,7 +41,7 @@ def LowerPagedAttentionPass : Pass<"vx-lower-paged-attention", "::mlir::func::Fu
         the values by these weights, added to those of the pages before
 
     So the pages are read where they lie, once, and no scores are in memory. With one thread vectors of at most `lanes` elements go along the
-    depth; with more threads each has a position of the page, and then elements of the depth.
+    depth; with more threads each has a part of a key, and then an element of the depth for some of the page's values.
 
     Needs: the linalg form. Keeps: dynamic sizes, sizes of 0.
     Numerics: sums in f32.
