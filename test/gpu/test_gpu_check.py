@@ -197,7 +197,7 @@ def planted_steps(test):
     plant("other bits in a second run", "adamw_plain", "out0.*differ", kept)
 
     # A logit that is off, too few and too many of them, and a call that fails.
-    models = {"a_logit_that_is_off": "apart by 0.00002", "a_logit_too_few": "expected fewer numbers", "a_logit_too_many": "expected more numbers", "a_call_that_fails": "context"}
+    models = {"a_logit_that_is_off": "apart by 0.00002", "a_logit_too_few": "expected fewer numbers", "a_logit_too_many": "expected more numbers", "a_call_that_fails": "most_pages"}
     for name in models:
         copy = shutil.copytree(os.path.join(test.inside, "decoders", "q4_1"), os.path.join(folder, "decoders", name))
         values = np.fromfile(os.path.join(copy, "want"), np.float32)

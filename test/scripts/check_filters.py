@@ -42,6 +42,7 @@ CALLS = {
                                            [*CPU, "--seeds=0:1", "--found={folder}", f"--kind={NAME}"]],
     "test/fuzz/programs/run_rows.py": [["--seeds=0:0"]],
     "test/fuzz/programs/run_program_gradients.py": [["--seeds=0:0"], ["--seeds=0:1", f"--kind={NAME}"]],
+    "test/llm/run_llama_cpp.py": [[NAME]],
     "test/mutants/run_gradient_mutants.py": [[f"--filter={NAME}"]],
     "test/serve/run_operation.py": [[f"--only={NAME}"]],
     "test/serve/run_placed.py": [[f"--only={NAME}"]],
