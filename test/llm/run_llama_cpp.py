@@ -203,7 +203,11 @@ def main():
     parser.add_argument("--packages")
     parser.add_argument("--llama")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
+    options, parts = parser.parse_args(), ("small", *LIVE)
+    if unknown := [name for name in options.names if name not in parts]:
+        parser.error(f"expected names of {', '.join(parts)}, got {unknown[0]}")
+    if bool(options.names) != bool(options.llama):
+        parser.error("expected names and --llama together: they are compared with a llama.cpp that is built")
     with tempfile.TemporaryDirectory() as folder:
         bench = Decoders(options.bin, folder, options.device.split(","))
         check_divergence(bench)
