@@ -136,7 +136,7 @@ def cases():
 
 
 def paged(name, lengths, tokens=None, dtype="f32", cache=None, heads=4, key_heads=2, places=32, depth=16, pages=None, most=None, options="", scale=0.5, extra=0,
-          change=lambda table: table, make=uniform(-1.4, 1.4), value_make=uniform(), symbolic=False):
+          starts=None, change=lambda table: table, make=uniform(-1.4, 1.4), value_make=uniform(), symbolic=False):
     """`lengths` of sequences, of which the last `tokens` are asked for, all of them by default; `extra` tokens are of no sequence. The table names
     the pages in a random order, and numbers that are no pages behind those of a sequence."""
     tokens = lengths if tokens is None else tokens
@@ -158,7 +158,7 @@ def paged(name, lengths, tokens=None, dtype="f32", cache=None, heads=4, key_head
     after = f"{dims[2]} + 1" if symbolic else dims[2] + 1
     inputs = {"q": Input(dtype, [dims[0], heads, depth], make), "k": Input(cache, [dims[1], key_heads, places, depth], make),
               "v": Input(cache, [dims[1], key_heads, places, depth], value_make), "t": Input("i64", [dims[2], dims[3]], make_table),
-              "s": Input("i64", [after], values(*np.cumsum([0] + list(tokens)))), "l": Input("i64", [dims[2]], values(*lengths) if lengths else uniform())}
+              "s": Input("i64", [after], values(*(np.cumsum([0] + list(tokens)) if starts is None else starts))), "l": Input("i64", [dims[2]], values(*lengths) if lengths else uniform())}
     bound = error_of(dtype, depth, max(list(lengths) + [1]), scale)
     rule = at_most(lambda inputs: bound, "the errors of scores, weights and their sum")
     kinds = [inputs[key].type() for key in "qktsl"]
@@ -193,10 +193,12 @@ def pages():
     yield paged("paged_attention_no_sequence", [], extra=2, pages=1)
     yield paged("paged_attention_no_pages", [3], pages=0)
     yield paged("paged_attention_no_table", [3], most=0)
+    yield paged("paged_attention_overlap", [40, 40, 40], [9, 0, 0], starts=[0, 9, 4, 9])
     # Positions beyond the table, and pages that are not there: no memory but that of the pages is read.
     yield paged("paged_attention_beyond", [100], [9], most=2)
     yield paged("paged_attention_far", [1 << 40], [2], most=2, pages=3)
     yield paged("paged_attention_negative", [-5], [2], most=2, pages=3)
+    yield paged("paged_attention_no_page", [40], [2], change=lambda table: np.full_like(table, -1))
     for number in (-1, -(1 << 62), 1 << 33, 1 << 62):
         yield paged(f"paged_attention_page_{number}", [100], [9], change=lambda table, number=number: np.where(np.arange(table.shape[1]) == 1, number, table))
     yield paged("paged_attention_shared", [40, 40], [3, 3], change=lambda table: np.concatenate([table[:1], table[:1]]))
