@@ -16,7 +16,7 @@ STEPS = (STEP, STEP / 8)
 TYPES = ("f32",) * 8 + ("i64", "i64", "i32", "i1")
 DIFFERENTIABLE = ("mul", "div", "sub", "pow", "rem", "max", "min", "tanh", "atan", "sqrt", "log", "contract", "conv", "reduce", "softmax", "layer_norm", "gather", "scatter",
                   "slice", "pad", "concat", "loop", "if", "reduce_window", "attention", "cumulative_sum")
-WITHOUT = {"bitcast", "select_boxes", "variable"}  # these are of f32 alone; what is stored in a variable is a number without a gradient
+WITHOUT = {"bitcast", "paged_attention", "select_boxes", "variable"}  # these are of f32 alone; what is stored in a variable is a number without a gradient
 
 
 class Inconclusive(Exception):

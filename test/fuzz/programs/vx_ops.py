@@ -1203,7 +1203,7 @@ def paged_attention(g):
     """Sequences as they come: tables with numbers that are no pages, starts that are not in order, and lengths beyond the table."""
     groups, repeats, places, depth, sequences, most = g.pick((1, 2)), g.pick((1, 3)), g.pick((1, 2, 5, 32)), g.pick((1, 4, 7, 16)), g.random.randint(0, 3), g.random.randint(0, 3)
     query = g.find(lambda v: len(v.dims) == 3 and g.known(v) and v.dtype == "f32" and v.exact and v.dims[1:] == [groups * repeats, depth] and max(abs(v.low), abs(v.high)) <= 8,
-                   0.5, dtype="f32", dims=[g.dims()[0] if g.dims() else 3, groups * repeats, depth], exact=True)
+                   0.5, dtype="f32", dims=[g.dim(9), groups * repeats, depth], exact=True)
     if query is None:
         return False
     pages = g.random.randint(0, 4)
