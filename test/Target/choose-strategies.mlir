@@ -198,6 +198,14 @@ func.func @paged_attention(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32x64xf32>, %t
   return %0 : tensor<5x8x64xf32>
 }
 
+// CHECK-LABEL: func.func @deep_paged_attention(
+// CHECK:         vx.fusion{{.*}} #vx.loops<tile = [1, 1, 0], threads = 256> {
+// CPU-LABEL:   func.func @deep_paged_attention(
+func.func @deep_paged_attention(%q: tensor<5x8x256xf32>, %k: tensor<9x2x32x256xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) -> tensor<5x8x256xf32> {
+  %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x256xf32>, tensor<9x2x32x256xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
+  return %0 : tensor<5x8x256xf32>
+}
+
 // Several places for each thread, so that a search serves them all.
 // CHECK-LABEL: func.func @merge_runs(
 // CHECK:         vx.fusion{{.*}} #vx.loops<tile = [1, 1024], threads = 128> {

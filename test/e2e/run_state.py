@@ -17,8 +17,10 @@ from call_runs import CallRuns
 from run_models import np
 from state_case import CASES, Failed, Program, case, tensor, whole
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"))
+for folder in ("common", "models"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
 from make_adamw_pools import NUMBERS, Pools
+from module_hash import hash64
 
 
 @case(1, 7, 17, 1000, 65537)
@@ -518,16 +520,6 @@ def _members_read_as_the_pool(seed):
 
     return Program(text, {"pool": whole(random, 48), "kept": whole(random, 48)}, [("step", whole(random, 3, 5)) for _ in range(3)], {"step": step}, members=POOL,
                    results={"step": lambda state, x: [state["pool"].max()]})
-
-
-def hash64(data):
-    """vx_hash64 of module_header.h."""
-    mask, value = (1 << 64) - 1, 0xcbf29ce484222325 ^ len(data)
-    for begin in range(0, len(data), 8):
-        value = (value ^ int.from_bytes(data[begin : begin + 8], "little")) * 0x100000001b3 & mask
-        value ^= value >> 32
-    value = value * 0x9e3779b97f4a7c15 & mask
-    return value ^ value >> 29
 
 
 def philox(counter, key):

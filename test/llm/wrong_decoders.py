@@ -7,6 +7,7 @@ import numpy as np
 
 from embedding_models import write_json
 from llama_gguf import PHI_PARTS, rename, write_llama
+from module_hash import replaced
 from random_models import LLAMA3, LONGROPE, YARN, llama_settings, llama_weights, phi_settings, phi_weights
 
 
@@ -58,6 +59,7 @@ def check_wrong_files(bench):
             ("factors that no type reads", dict(keys=yarn, more=(("rope_factors_long.weight", np.ones(4, np.float32), plain),)), "tensor 'rope_factors_long.weight' is not one of the family llama"),
             ("an odd rotation", dict(keys={"rope.dimension_count": 7}), "key 'llama.rope.dimension_count': expected an even number, got 7"),
             ("a large rotation", dict(keys={"rope.dimension_count": 16}), "key 'llama.rope.dimension_count': expected a number from 1 to 8, got 16"),
+            ("deep heads", dict(keys={"attention.key_length": 4098, "attention.value_length": 4098}), "expected heads of at most 4096 elements, got 4098"),
             ("experts", dict(keys={"expert_count": 4}), "key 'llama.expert_count': expected 0: a mixture of experts is not supported, got 4"),
             ("an epsilon", dict(keys={"attention.layer_norm_rms_epsilon": -1.0}), "key 'llama.attention.layer_norm_rms_epsilon': expected a number above 0, got -1"),
             ("a vocabulary", dict(keys={"vocab_size": 21}), "key 'llama.vocab_size': expected the rows of tensor 'token_embd.weight', 20, got 21"),
@@ -241,6 +243,13 @@ def check_wrong_runs(bench):
     with open(other, "w") as file:
         file.write('func.func @main(%a: tensor<2xf32> {vx.name = "a"}) -> (tensor<2xf32> {vx.name = "b"}) {\n  %b = vx.neg %a : tensor<2xf32>\n  return %b : tensor<2xf32>\n}\n')
     bench.tool("vx-compile", other, "--target=cpu", "-o", bench.path("other.vxm"))
+    # Modules of another version: one has no function of a name, in one it has other inputs.
+    with open(module, "rb") as file:
+        whole = file.read()
+    swapped = replaced(replaced(replaced(whole, b"extend\0", b"keptas\0"), b"decode\0", b"extend\0"), b"keptas\0", b"decode\0")
+    for name, changed in (("nameless", replaced(whole, b"extend\0", b"extenD\0")), ("swapped", swapped)):
+        with open(bench.path(f"{name}.vxm"), "wb") as file:
+            file.write(changed)
     for arguments, code, message in (
             (["run", module], 2, "run: expected --prompt"),
             (["run"], 2, "run: expected a module (.vxm), a GGUF file or a folder"),
@@ -257,6 +266,8 @@ def check_wrong_runs(bench):
             (["run", module, "--prompt", "a", "--temperature", "-1"], 2, "temperature"),
             (["run", module, "--prompt", "a", "--top-p", "2"], 2, "top_p"),
             (["run", module, "--prompt", "a", "--stop", ""], 2, ""),
+            (["run", bench.path("nameless.vxm"), "--prompt", "a"], 3, "nameless.vxm: the module has no function 'extend', expected one that vx-compile made of a language model"),
+            (["run", bench.path("swapped.vxm"), "--prompt", "a"], 3, "swapped.vxm: function 'extend': expected ids i64[N], table i64[S,P], starts i64[S+1], lengths i64[S], rows i64[R] -> f32[R,M]; compile the model again"),
             (["run", bench.path("other.vxm"), "--prompt", "a"], 3, "other.vxm: the module has no asset 'language_model.json', expected one that vx-compile made of a language model"),
             (["run", wide, "--prompt", "a"], 3, "wide.vxm: the tokenizer has 22 tokens, but the model's embedding has 20 rows"),
             (["run", bench.path("none.vxm"), "--prompt", "a"], 3, "none.vxm"),

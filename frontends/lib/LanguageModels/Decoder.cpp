@@ -174,6 +174,9 @@ Value DecoderFunctions::attend(Part &g, int64_t layer, Value query, Value key, V
 }
 
 void buildDecoder(ModelBuilder &model, const DecoderSettings &settings) {
+  if (settings.depth > PagedAttentionOp::mostDepth)
+    return model.fail(model.weights.getName() + ": expected heads of at most " + Twine(PagedAttentionOp::mostDepth) +
+                      " elements, got " + Twine(settings.depth));
   if (settings.family == "gpt2")
     buildGpt2(model, settings);
   else if (settings.family == "phi2")

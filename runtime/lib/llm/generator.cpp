@@ -18,11 +18,6 @@ namespace {
 constexpr size_t DefaultContext = 4096;
 // Tokens of a prompt in one call: a prompt can be cancelled between two calls.
 constexpr size_t PromptChunk = 512;
-// Positions of a page of the cache.
-constexpr size_t PagePlaces = 32;
-
-// Pages of the cache for so many tokens.
-size_t pagesFor(size_t tokens) { return (tokens + PagePlaces - 1) / PagePlaces; }
 
 size_t roomOf(const ModelInfo &info, size_t context) {
   if (context > info.context)
@@ -38,8 +33,8 @@ text::Tokenizer readWords(const Module &module, const ModelInfo &info) {
   return words;
 }
 
-InstanceOptions withContext(InstanceOptions options, size_t room) {
-  options.symbols = {{"context", static_cast<int64_t>(room)}, {"pages", static_cast<int64_t>(pagesFor(room))}};
+InstanceOptions withContext(InstanceOptions options, size_t room, size_t pages) {
+  options.symbols = {{"context", static_cast<int64_t>(room)}, {"pages", static_cast<int64_t>(pages)}};
   return options;
 }
 
@@ -65,14 +60,16 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 Generator::Implementation::Implementation(const Module &module, InstanceOptions options, size_t context)
     : module(module), info(readModelInfo(module)), words(readWords(module, info)), room(roomOf(info, context)),
-      placed(module, withContext(std::move(options), room)), extend(placed, findExtend(module)),
-      decode(placed, findDecode(module)) {
+      pagePlaces(readPagePlaces(module)), placed(module, withContext(std::move(options), room, pagesFor(room))),
+      extend(placed, findExtend(module)), decode(placed, findDecode(module)) {
   try {
     chat.emplace(info, words);
   } catch (const Error &error) {
     noChat = error;
   }
 }
+
+size_t Generator::Implementation::pagesFor(size_t tokens) const { return (tokens + pagePlaces - 1) / pagePlaces; }
 
 std::vector<float> Generator::Implementation::run(Call &call, std::span<const int32_t> tokens) {
   const auto count = static_cast<int64_t>(tokens.size()), after = static_cast<int64_t>(cached.size()) + count;

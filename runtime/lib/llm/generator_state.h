@@ -24,12 +24,15 @@ struct __attribute__((visibility("hidden"))) Generator::Implementation {
   // `append` of tokens that fit, a part of a long prompt at a time; empty if it ends early since `isCancelled` says so.
   std::vector<float> compute(std::span<const int32_t> tokens, const std::function<bool()> &isCancelled = {});
   std::vector<float> run(Call &call, std::span<const int32_t> tokens);
+  // Pages of the cache for so many tokens.
+  size_t pagesFor(size_t tokens) const;
   void checkTokens(const char *function, std::span<const int32_t> tokens) const;
 
   const Module module;
   const ModelInfo info;
   const text::Tokenizer words;
   const size_t room;
+  const size_t pagePlaces; // positions of a page
   std::optional<ChatPrompt> chat;
   std::optional<Error> noChat; // the reason
   const Instance placed;

@@ -153,6 +153,15 @@ const vx_function_info &findDecode(const Module &module) {
   return findFunction(module, "decode", inputs, {VX_F32, 2}, "ids i64[1], table i64[1,P], lengths i64[1] -> f32[1,M]");
 }
 
+size_t readPagePlaces(const Module &module) {
+  findExtend(module); // a module of another version has other caches
+  findDecode(module);
+  for (const vx_variable_info &variable : module.variables())
+    if (variable.role == VX_ROLE_CACHE && variable.rank == 4 && variable.dims[2] > 0)
+      return static_cast<size_t>(variable.dims[2]);
+  throw moduleError("the module has no cache, expected variables [pages, key heads, places, depth]");
+}
+
 const vx_function_info &findPrefill(const Module &module) {
   const Tensor inputs[] = {Rows};
   return findFunction(module, "prefill", inputs, {VX_F32, 3}, "ids i64[1,N] -> f32[1,N,M]");

@@ -16,6 +16,8 @@ text::Tokenizer readTokenizer(const Module &module);
 // The functions of tokens of sequences in pages, of several and of one.
 const vx_function_info &findExtend(const Module &module);
 const vx_function_info &findDecode(const Module &module);
+// The positions of a page of the caches, which these functions take.
+size_t readPagePlaces(const Module &module);
 // The function that gives a row of logits for each token.
 const vx_function_info &findPrefill(const Module &module);
 

@@ -16,7 +16,7 @@ func.func @paged_attention(%q: tensor<?x8x64xf32, #vx.enc<[n, 8, 64]>>, %k: tens
 // -----
 
 func.func @c1_rank(%q: tensor<5x512xf32>, %k: tensor<9x2x32x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x512xf32>' and 'tensor<9x2x32x64xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x512xf32>' and 'tensor<9x2x32x64xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x512xf32>, tensor<9x2x32x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -24,7 +24,7 @@ func.func @c1_rank(%q: tensor<5x512xf32>, %k: tensor<9x2x32x64xf32>, %t: tensor<
 // -----
 
 func.func @c1_pages_rank(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x8x64xf32>' and 'tensor<9x2x32xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x64xf32>' and 'tensor<9x2x32xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x64xf32>, tensor<9x2x32xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -32,7 +32,7 @@ func.func @c1_pages_rank(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32xf32>, %t: ten
 // -----
 
 func.func @c1_depth(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32x32xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x8x64xf32>' and 'tensor<9x2x32x32xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x64xf32>' and 'tensor<9x2x32x32xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x64xf32>, tensor<9x2x32x32xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -40,7 +40,7 @@ func.func @c1_depth(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32x32xf32>, %t: tenso
 // -----
 
 func.func @c1_groups(%q: tensor<5x8x64xf32>, %k: tensor<9x3x32x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x8x64xf32>' and 'tensor<9x3x32x64xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x64xf32>' and 'tensor<9x3x32x64xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x64xf32>, tensor<9x3x32x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -48,7 +48,7 @@ func.func @c1_groups(%q: tensor<5x8x64xf32>, %k: tensor<9x3x32x64xf32>, %t: tens
 // -----
 
 func.func @c1_no_key_heads(%q: tensor<5x8x64xf32>, %k: tensor<9x0x32x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x8x64xf32>' and 'tensor<9x0x32x64xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x64xf32>' and 'tensor<9x0x32x64xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x64xf32>, tensor<9x0x32x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -56,7 +56,7 @@ func.func @c1_no_key_heads(%q: tensor<5x8x64xf32>, %k: tensor<9x0x32x64xf32>, %t
 // -----
 
 func.func @c1_no_places(%q: tensor<5x8x64xf32>, %k: tensor<9x2x0x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x8x64xf32>' and 'tensor<9x2x0x64xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x64xf32>' and 'tensor<9x2x0x64xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x64xf32>, tensor<9x2x0x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -64,7 +64,7 @@ func.func @c1_no_places(%q: tensor<5x8x64xf32>, %k: tensor<9x2x0x64xf32>, %t: te
 // -----
 
 func.func @c1_unknown_places(%q: tensor<5x8x64xf32>, %k: tensor<9x2x?x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x8x64xf32>' and 'tensor<9x2x?x64xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x64xf32>' and 'tensor<9x2x?x64xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x64xf32>, tensor<9x2x?x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -72,7 +72,7 @@ func.func @c1_unknown_places(%q: tensor<5x8x64xf32>, %k: tensor<9x2x?x64xf32>, %
 // -----
 
 func.func @c1_unknown_heads(%q: tensor<5x?x64xf32>, %k: tensor<9x2x32x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
-  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with the same depth and key heads that divide the heads, got 'tensor<5x?x64xf32>' and 'tensor<9x2x32x64xf32>'}}
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x?x64xf32>' and 'tensor<9x2x32x64xf32>'}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x?x64xf32>, tensor<9x2x32x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }
@@ -130,5 +130,37 @@ func.func @c3_softcap(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32x64xf32>, %t: ten
 func.func @c3_window(%q: tensor<5x8x64xf32>, %k: tensor<9x2x32x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
   // expected-error @+1 {{'vx.paged_attention' op expects 'window' to be at least 1, got 0}}
   %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 window = 0 : tensor<5x8x64xf32>, tensor<9x2x32x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @c1_no_depth(%q: tensor<5x8x0xf32>, %k: tensor<9x2x32x0xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x0xf32>' and 'tensor<9x2x32x0xf32>'}}
+  %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x0xf32>, tensor<9x2x32x0xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @c1_no_heads(%q: tensor<5x0x64xf32>, %k: tensor<9x2x32x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x0x64xf32>' and 'tensor<9x2x32x64xf32>'}}
+  %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x0x64xf32>, tensor<9x2x32x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @c1_deep(%q: tensor<5x8x4097xf32>, %k: tensor<9x2x32x4097xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x4097xf32>' and 'tensor<9x2x32x4097xf32>'}}
+  %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x4097xf32>, tensor<9x2x32x4097xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @c1_many_places(%q: tensor<5x8x64xf32>, %k: tensor<9x2x1025x64xf32>, %t: tensor<2x4xi64>, %s: tensor<3xi64>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{'vx.paged_attention' op expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, places, depth], with key heads that divide the heads, the same depth of at most 4096 and at most 1024 places, got 'tensor<5x8x64xf32>' and 'tensor<9x2x1025x64xf32>'}}
+  %0 = vx.paged_attention %q, %k, %k table(%t) starts(%s) lengths(%l) scale = 0.125 : tensor<5x8x64xf32>, tensor<9x2x1025x64xf32>, tensor<2x4xi64>, tensor<3xi64>, tensor<2xi64>
   return
 }

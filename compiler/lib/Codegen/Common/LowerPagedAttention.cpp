@@ -301,7 +301,7 @@ private:
       return dot;
     }
     Value dot = spread(number(0), lanes);
-    if (depth / lanes > mostUnrolled / 2) {
+    if (depth / lanes > mostUnrolled / 4) {
       scf::ForOp along = evaluator->enterLoop(loc, index(0), index(depth), index(lanes), dot);
       Value next = addProduct(page, place, along.getInductionVar(), along.getRegionIterArg(0));
       if (!next)
@@ -407,7 +407,7 @@ private:
     return success();
   }
 
-  static constexpr int64_t mostUnrolled = 32;
+  static constexpr int64_t mostUnrolled = 64;
   vxk::PagedAttentionOp op;
   StrategyAttrInterface strategy;
   int64_t threads;

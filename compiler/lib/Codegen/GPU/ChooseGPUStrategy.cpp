@@ -582,8 +582,11 @@ StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec)
     int64_t threads = std::min<int64_t>(spec.maxThreads, 128);
     return LoopsAttr::get(context, {1, threads * ofThread}, threads);
   }
-  if (isa_and_nonnull<PagedAttentionOp>(anchor))
-    return LoopsAttr::get(context, {1, 1, 0}, std::min<int64_t>(spec.maxThreads, 128));
+  if (auto attention = dyn_cast_or_null<PagedAttentionOp>(anchor)) {
+    // A part of a key for each thread, short enough that all of its loads wait together.
+    int64_t threads = attention.getQuery().getType().getDimSize(2) > 128 ? 256 : 128;
+    return LoopsAttr::get(context, {1, 1, 0}, std::min<int64_t>(spec.maxThreads, threads));
+  }
   if (isa_and_nonnull<SelectBoxesOp>(anchor))
     return SortAttr::get(context, {1, 1, 0}, std::min<int64_t>(128, llvm::bit_floor(uint64_t(spec.maxThreads))));
   if (auto top = dyn_cast_or_null<TopPlacesOp>(anchor)) {

@@ -237,12 +237,14 @@ LogicalResult PagedAttentionOp::verify() {
                    starts = getStarts().getType(), lengths = getLengths().getType();
   const bool fits = query.getRank() == 3 && keys.getRank() == 4 && !query.isDynamicDim(1) && !query.isDynamicDim(2) &&
                     keys.getNumDynamicDims() == (keys.isDynamicDim(0) ? 1 : 0) &&
-                    query.getDimSize(2) == keys.getDimSize(3) && keys.getDimSize(1) > 0 && keys.getDimSize(2) > 0 &&
+                    query.getDimSize(2) == keys.getDimSize(3) && query.getDimSize(2) > 0 &&
+                    query.getDimSize(2) <= mostDepth && query.getDimSize(1) > 0 && keys.getDimSize(1) > 0 &&
+                    keys.getDimSize(2) > 0 && keys.getDimSize(2) <= mostPlaces &&
                     query.getDimSize(1) % keys.getDimSize(1) == 0;
   if (!fits) // C1
     return emitOpError() << "expects 'query' of [tokens, heads, depth], 'keys' and 'values' of [pages, key heads, "
-                            "places, depth], with the same depth and key heads that divide the heads, got "
-                         << query << " and " << keys;
+                            "places, depth], with key heads that divide the heads, the same depth of at most "
+                         << mostDepth << " and at most " << mostPlaces << " places, got " << query << " and " << keys;
   if (table.getRank() != 2 || starts.getRank() != 1 || lengths.getRank() != 1 ||
       !mayBeEqual(getDim(table, 0), getDim(lengths, 0)) ||
       !mayBeEqual(getDim(lengths, 0) ? getDim(lengths, 0) + 1 : DimAttr(), getDim(starts, 0))) // C2

@@ -93,7 +93,8 @@ def VX_PagedAttentionOp : VX_InferredOp<"paged_attention", [Pure, AllTypesMatch<
     not seen, nor are those of a page with a number outside of `keys`. A token that is of no sequence sees nothing.
 
     - C1: `query` is [tokens, heads, depth]; `keys` and `values` are [pages, key heads, places, depth], of which only the number of pages may be
-          unknown; heads are known, too, and key heads divide them.
+          unknown; heads are known, too, and key heads divide them. Sizes other than those of tokens and pages are above 0, the depth is at most
+          4,096, and there are at most 1,024 places: a worker has them in fast memory.
     - C2: `table` is [sequences, most pages], `lengths` is [sequences], and `starts` is [sequences + 1].
     - C3: `scale` is finite, `softcap` finite and above 0, `window` at least 1.
 
@@ -115,6 +116,7 @@ def VX_PagedAttentionOp : VX_InferredOp<"paged_attention", [Pure, AllTypesMatch<
     `:` type($query) `,` type($keys) `,` type($table) `,` type($starts) `,` type($lengths)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{ static constexpr int64_t mostDepth = 4096, mostPlaces = 1024; }];
 }
 
 #endif
