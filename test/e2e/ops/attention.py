@@ -164,6 +164,7 @@ def paged(name, lengths, tokens=None, dtype="f32", cache=None, heads=4, key_head
     kinds = [inputs[key].type() for key in "qktsl"]
     return Case(name, inputs, f"  %r = vx.paged_attention %q, %k, %v table(%t) starts(%s) lengths(%l) scale = {scale:e} {options} : {', '.join(kinds)}",
                 {"r": Result(dtype, [dims[0], heads, depth], rule)}, runs=[sizes] if symbolic else ({},),
+                without_gradient="pages are caches, which only inference has",
                 header="\n".join(f'vx.symbol "{name}"' for name in sizes))
 
 
