@@ -40,7 +40,24 @@ func.func @c2_undeclared(%x: tensor<?xf32, #vx.enc<[n + 1]>>) {
 
 vx.symbol "k"
 func.func @c2_bound_by_the_call(%a: tensor<i64>) {
-  // expected-error @+1 {{'vx.bind_symbol' op expects the symbol 'k' to be declared as data-dependent}}
+  // expected-error @+1 {{'vx.bind_symbol' op expects the symbol 'k' to be declared as data-dependent, got a symbol of an input's size}}
+  vx.bind_symbol "k" = %a
+  return
+}
+
+// -----
+
+func.func @c2_bound_and_undeclared(%a: tensor<i64>) {
+  // expected-error @+1 {{'vx.bind_symbol' op expects the symbol 'k' to be declared as data-dependent, got no declaration}}
+  vx.bind_symbol "k" = %a
+  return
+}
+
+// -----
+
+vx.symbol instance "k"
+func.func @c2_bound_by_the_instance(%a: tensor<i64>) {
+  // expected-error @+1 {{'vx.bind_symbol' op expects the symbol 'k' to be declared as data-dependent, got a symbol of the instance}}
   vx.bind_symbol "k" = %a
   return
 }
@@ -71,12 +88,12 @@ module {
 
 // -----
 
-// expected-error @+1 {{expects function 'c1_declaration' to have a body of one block that ends with 'func.return'}}
+// expected-error @+1 {{expects function 'c1_declaration' to have a body of one block that ends with 'func.return', got 0 blocks}}
 func.func private @c1_declaration(tensor<2xf32>)
 
 // -----
 
-// expected-error @+1 {{expects function 'c1_blocks' to have a body of one block that ends with 'func.return'}}
+// expected-error @+1 {{expects function 'c1_blocks' to have a body of one block that ends with 'func.return', got 2 blocks}}
 func.func @c1_blocks(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 ^bb1(%y: tensor<2xf32>):
@@ -85,7 +102,7 @@ func.func @c1_blocks(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// expected-error @+1 {{expects function 'c1_yield' to have a body of one block that ends with 'func.return'}}
+// expected-error @+1 {{expects function 'c1_yield' to have a body of one block that ends with 'func.return', got 'vx.yield' at its end}}
 func.func @c1_yield() {
   vx.yield
 }

@@ -452,8 +452,9 @@ vxc_result CompilerCall::run(const char *modelPath, const char *outputPath) {
   if (vxc_result result = parseOptions(); result != VXC_DONE)
     return result;
   if (!outputPath && compilation.stopAfter == Phase::Module && !options.check_only)
-    return fail(VXC_USAGE,
-                "argument 'output_path' is a null pointer, expected a path without stop_after and check_only");
+    return fail(
+        VXC_USAGE,
+        "argument 'output_path': expected a path, since neither stop_after nor check_only is set, got a null pointer");
   StringRef output = outputPath ? outputPath : "";
   compilation.toBytecode = compilation.stopAfter < Phase::Module && output.ends_with(".mlirbc");
   if (compilation.toBytecode && (compilation.stopAfter == Phase::Target || compilation.targets.size() > 1))
@@ -657,8 +658,8 @@ vxc_result CompilerCall::runBuilt(const Built &built, const char *outputPath, st
     };
   if (!bytes) {
     if (!outputPath && compilation.stopAfter == Phase::Module && !options.check_only)
-      return fail(VXC_USAGE,
-                  "argument 'output_path' is a null pointer, expected a path without stop_after and check_only");
+      return fail(VXC_USAGE, "argument 'output_path': expected a path, since neither stop_after nor check_only is set, "
+                             "got a null pointer");
     if (vxc_result result = checkFiles("", outputPath ? outputPath : "", {}); result != VXC_DONE)
       return result;
   } else {

@@ -23,11 +23,16 @@ LogicalResult checkKind(Operation *op, StringRef phase) {
                  (isa<ModuleOp>(op) && !op->getParentOp());
   if (!isKnown || isa<FusionOp, KernelOp, DispatchOp>(op) || isPast)
     return op->emitError() << "expected ops of the '" << phase << "' phase, got '" << op->getName() << "'";
-  auto function = dyn_cast<func::FuncOp>(op);
-  if (function &&
-      (!function.getBody().hasOneBlock() || !isa<func::ReturnOp>(function.getBody().front().getTerminator())))
-    return op->emitError() << "expects function '" << function.getName()
-                           << "' to have a body of one block that ends with 'func.return'";
+  if (auto function = dyn_cast<func::FuncOp>(op)) {
+    auto error = [&] {
+      return op->emitError() << "expects function '" << function.getName()
+                             << "' to have a body of one block that ends with 'func.return', got ";
+    };
+    if (!function.getBody().hasOneBlock())
+      return error() << function.getBlocks().size() << " blocks";
+    if (Operation *end = function.getBody().front().getTerminator(); !isa<func::ReturnOp>(end))
+      return error() << "'" << end->getName() << "' at its end";
+  }
   return success();
 }
 
@@ -52,7 +57,11 @@ LogicalResult checkSymbols(Operation *op, const Declarations &declarations) {
   if (auto bind = dyn_cast<BindSymbolOp>(op)) {
     SymbolOp symbol = declarations.lookup(bind.getSymbol());
     if (!symbol || !symbol.getDataDependent())
-      return op->emitOpError() << "expects the symbol '" << bind.getSymbol() << "' to be declared as data-dependent";
+      return op->emitOpError() << "expects the symbol '" << bind.getSymbol()
+                               << "' to be declared as data-dependent, got "
+                               << (!symbol                ? "no declaration"
+                                   : symbol.getInstance() ? "a symbol of the instance"
+                                                          : "a symbol of an input's size");
   }
   return success();
 }

@@ -21,9 +21,10 @@ struct SpecializeDimsPass : impl::SpecializeDimsPassBase<SpecializeDimsPass> {
     ModuleOp module = getOperation();
     if (dims.empty())
       return;
-    if (!module.getOps<KernelOp>().empty()) {
-      module.emitError()
-          << "vx-specialize-dims expects a module without kernels, whose symbols have names of their own";
+    for (KernelOp kernel : module.getOps<KernelOp>()) {
+      module.emitError() << "vx-specialize-dims expects a module without kernels, whose symbols have names of their "
+                            "own, got '"
+                         << kernel.getSymName() << "'; run it before the kernels are made";
       return signalPassFailure();
     }
     llvm::DenseMap<StringAttr, DimAttr> values;

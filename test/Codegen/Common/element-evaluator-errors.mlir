@@ -3,7 +3,7 @@
 // Kernels of tensor ops by hand, with an op that no element can be computed of.
 func.func @resource() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [4]>} {
   %r = vxk.buffer 0 write () : memref<4xf32>
-  // expected-error @+1 {{'arith.constant' op expects inline elements}}
+  // expected-error @+1 {{'arith.constant' op expects inline elements, got dense_resource<w> : tensor<4xf32>}}
   %c = arith.constant dense_resource<w> : tensor<4xf32>
   bufferization.materialize_in_destination %c in restrict writable %r : (tensor<4xf32>, memref<4xf32>) -> ()
   return
@@ -11,7 +11,7 @@ func.func @resource() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [4
 
 // -----
 
-// expected-error @+1 {{expects a tensor that an op of the kernel computes}}
+// expected-error @+1 {{expects a tensor that an op of the kernel computes, got a block argument of type 'tensor<4xf32>'}}
 func.func @argument(%a: tensor<4xf32>) attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [4]>} {
   %r = vxk.buffer 0 write () : memref<4xf32>
   bufferization.materialize_in_destination %a in restrict writable %r : (tensor<4xf32>, memref<4xf32>) -> ()

@@ -39,7 +39,7 @@ func.func @chosen(%c: i1) attributes {vxk.kernel} {
   %i = vxk.thread_id
   %a = vxk.buffer 0 read () : memref<4x4xf32>
   %b = vxk.buffer 1 read () : memref<4x4xf32>
-  // expected-error@+1 {{expects a memref that views a buffer of the kernel}}
+  // expected-error@+1 {{expects a memref that views one buffer of the kernel, got the result of 'arith.select'}}
   %m = arith.select %c, %a, %b : memref<4x4xf32>
   %v = memref.load %m[%i, %i] : memref<4x4xf32>
   return

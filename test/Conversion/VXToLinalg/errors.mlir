@@ -19,10 +19,30 @@ vx.kernel @strings "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 
 vx.kernel @nonzero "x" symbols ["s0"] workgroups <1> #vx.serial {
 ^bb0(%a: tensor<3xf32>):
-  // expected-error @+1 {{'vx.nonzero' op expects to be the result of its kernel, and nothing else to use it}}
+  // expected-error @+1 {{'vx.nonzero' op expects to be the result of its kernel, got an intermediate value}}
   %0 = vx.nonzero %a {vx.anchor} : tensor<3xf32> -> tensor<1x?xi64, #vx.enc<[1, s0]>>
   %1 = vx.neg %0 : tensor<1x?xi64, #vx.enc<[1, s0]>>
   vx.yield %1 : tensor<1x?xi64, #vx.enc<[1, s0]>>
+}
+
+// -----
+
+vx.kernel @two_uses "x" symbols [] workgroups <1> #vx.serial {
+^bb0(%a: tensor<2x3x1xf32>):
+  // expected-error @+1 {{'vx.cumulative_sum' op expects no use but as the result of its kernel, got 2 uses}}
+  %0 = vx.cumulative_sum %a {vx.anchor} : tensor<2x3x1xf32>
+  %1 = vx.neg %0 : tensor<2x3x1xf32>
+  vx.yield %0, %1 : tensor<2x3x1xf32>, tensor<2x3x1xf32>
+}
+
+// -----
+
+vx.kernel @update "x" symbols [] workgroups <1> #vx.serial {
+^bb0(%a: tensor<5x32xf32>, %i: tensor<7x1xi64>, %u: tensor<7x32xf32>):
+  %0 = vx.neg %a : tensor<5x32xf32>
+  // expected-error @+1 {{'vx.scatter' op expects to update an operand of its kernel, got the result of 'vx.neg'}}
+  %1 = vx.scatter set %0, %i, %u axes = [0] {vx.anchor} : tensor<5x32xf32>, tensor<7x1xi64>, tensor<7x32xf32>
+  vx.yield %1 : tensor<5x32xf32>
 }
 
 // -----

@@ -8,7 +8,7 @@ func.func @argument(%a: tensor<?xf32, #vx.enc<[n]>>) {
 // -----
 
 func.func @op(%a: tensor<3xf32>) {
-  // expected-error @+1 {{'vx.neg' op expects no vx op after the conversion to linalg}}
+  // expected-error @+1 {{expected no vx op after the conversion to linalg, got 'vx.neg'}}
   %0 = vx.neg %a : tensor<3xf32>
   return
 }

@@ -60,7 +60,7 @@ func.func @dynamic_memory() attributes {vxk.kernel, vxk.threads = 32 : i64} {
 
 // -----
 
-// expected-error @+1 {{expects a kernel of one block, without arguments and results}}
+// expected-error @+1 {{expects a kernel of one block, without arguments and results, got 1 blocks, 1 arguments and 0 results}}
 func.func @argument(%c: i1) attributes {vxk.kernel, vxk.threads = 32 : i64} {
   return
 }

@@ -30,7 +30,7 @@ func.func @bits(%m: memref<8xbf16>, %c: i1) {
 // -----
 
 func.func @arithmetic(%x: bf16) -> bf16 {
-  // expected-error @+1 {{expects no arithmetic of bf16: what Vulkan computes is f32}}
+  // expected-error @+1 {{expected arithmetic in f32 on Vulkan, got 'arith.addf' in bf16}}
   %y = arith.addf %x, %x : bf16
   return %y : bf16
 }

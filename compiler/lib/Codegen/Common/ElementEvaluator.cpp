@@ -397,7 +397,7 @@ Value ElementEvaluator::constantElement(arith::ConstantOp op, ArrayRef<LaneIndex
   Location loc = op.getLoc();
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!elements)
-    return op->emitOpError() << "expects inline elements", Value();
+    return op->emitOpError() << "expects inline elements, got " << op.getValue(), Value();
   auto scalar = [&](Attribute value) -> Value {
     return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
   };
@@ -446,7 +446,10 @@ Value ElementEvaluator::evaluate(Value tensor, ArrayRef<LaneIndex> indices) {
 Value ElementEvaluator::compute(Value tensor, ArrayRef<LaneIndex> indices) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
-    return emitError(tensor.getLoc()) << "expects a tensor that an op of the kernel computes", Value();
+    return emitError(tensor.getLoc())
+               << "expects a tensor that an op of the kernel computes, got a block argument of type "
+               << tensor.getType(),
+           Value();
   Location loc = op->getLoc();
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return evaluate(cast.getSource(), indices);

@@ -236,7 +236,8 @@ private:
       return View{source->root, reinterpret.getMixedOffsets()[0], reinterpret.getMixedSizes(),
                   reinterpret.getMixedStrides()};
     }
-    op->emitOpError() << "expects a memref that views a buffer of the kernel";
+    op->emitError() << "expects a memref that views one buffer of the kernel, got the result of '" << op->getName()
+                    << "'";
     return failure();
   }
 
@@ -258,7 +259,8 @@ private:
       if (failed(view))
         return failure();
       if (!index || *index >= static_cast<int64_t>(view->sizes.size()))
-        return op->emitOpError() << "expects a constant dimension below " << view->sizes.size();
+        return op->emitOpError() << "expects a constant dimension below " << view->sizes.size() << ", got "
+                                 << (index ? std::to_string(*index) : "one that is not constant");
       builder.setInsertionPoint(op);
       op->getResult(0).replaceAllUsesWith(materialize(op->getLoc(), view->sizes[*index]));
       op->erase();

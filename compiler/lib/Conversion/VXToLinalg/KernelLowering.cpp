@@ -116,8 +116,12 @@ Value KernelLowering::dim(Location loc, DimAttr dim) {
 
 FailureOr<Value> getOwnDestination(KernelLowering &lowering, Operation *op) {
   Value destination = lowering.destinations.lookup(op->getResult(0));
-  if (!destination || !op->hasOneUse())
-    return op->emitOpError() << "expects to be the result of its kernel, and nothing else to use it", failure();
+  if (!destination)
+    return op->emitOpError() << "expects to be the result of its kernel, got an intermediate value", failure();
+  if (!op->hasOneUse())
+    return op->emitOpError() << "expects no use but as the result of its kernel, got "
+                             << llvm::range_size(op->getUses()) << " uses",
+           failure();
   return destination;
 }
 

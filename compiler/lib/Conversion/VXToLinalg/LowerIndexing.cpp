@@ -115,18 +115,20 @@ Value lowerCheckIndices(KernelLowering &lowering, CheckIndicesOp op) {
 LogicalResult lowerUpdate(KernelLowering &lowering, UpdateOpInterface op, Value indices, ArrayRef<int64_t> axes,
                           bool isSlice, bool adds) {
   Location loc = op.getLoc();
-  Value destination = lowering.destinations.lookup(op->getResult(0));
-  if (!destination || !op->hasOneUse() || !isa<BlockArgument>(op->getOperand(0)))
-    return op->emitOpError() << "expects to update an operand of its kernel, to be the result, and nothing else to use "
-                                "it";
+  FailureOr<Value> destination = getOwnDestination(lowering, op);
+  if (failed(destination))
+    return failure();
+  if (Operation *source = op->getOperand(0).getDefiningOp())
+    return op->emitOpError() << "expects to update an operand of its kernel, got the result of '" << source->getName()
+                             << "'";
   RankedTensorType type = op.getUpdates().getType();
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (type.isDynamicDim(d))
       sizes.push_back(lowering.size(loc, op.getUpdates(), d));
   auto memref = MemRefType::get(type.getShape(), getStorageType(type.getElementType()));
-  Value places = vxk::PlacesOp::create(lowering.builder, loc, memref, destination, lowering.get(indices), axes, isSlice,
-                                       adds, sizes);
+  Value places = vxk::PlacesOp::create(lowering.builder, loc, memref, *destination, lowering.get(indices), axes,
+                                       isSlice, adds, sizes);
   lowering.write(loc, op.getUpdates(), places);
   return success();
 }
@@ -179,9 +181,9 @@ Value lowerCountNonzero(KernelLowering &lowering, CountNonzeroOp op) {
 LogicalResult lowerNonzero(KernelLowering &lowering, NonzeroOp op) {
   Location loc = op.getLoc();
   // The places are written as they are found, straight to the kernel's buffer.
-  Value destination = lowering.destinations.lookup(op.getResult());
-  if (!destination || !op.getResult().hasOneUse())
-    return op.emitOpError() << "expects to be the result of its kernel, and nothing else to use it";
+  FailureOr<Value> destination = getOwnDestination(lowering, op);
+  if (failed(destination))
+    return failure();
   Value columns = lowering.size(loc, op.getResult(), 1);
   scanElements(lowering, loc, op.getInput(), lowering.index(loc, 0),
                [&](OpBuilder &b, Location l, ValueRange at, Value isNonzero, Value position) {
@@ -192,7 +194,7 @@ LogicalResult lowerNonzero(KernelLowering &lowering, NonzeroOp op) {
                  for (auto [d, index] : llvm::enumerate(at)) {
                    Value place = arith::IndexCastOp::create(inner, l, inner.getI64Type(), index);
                    Value row = arith::ConstantIndexOp::create(inner, l, d);
-                   memref::StoreOp::create(inner, l, place, destination, ValueRange{row, position});
+                   memref::StoreOp::create(inner, l, place, *destination, ValueRange{row, position});
                  }
                  return addOneIf(b, l, isNonzero, position);
                });

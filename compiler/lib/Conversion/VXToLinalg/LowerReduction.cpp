@@ -184,10 +184,10 @@ Value lowerArgReduce(KernelLowering &lowering, ArgReduceOp op) {
 }
 
 LogicalResult lowerCumulativeSum(KernelLowering &lowering, CumulativeSumOp op) {
-  Value destination = lowering.destinations.lookup(op.getResult());
-  if (!destination || !op.getResult().hasOneUse())
-    return op.emitOpError() << "expects to be the result of its kernel, and nothing else to use it";
-  vxk::CumulativeSumOp::create(lowering.builder, op.getLoc(), lowering.get(op.getInput()), destination,
+  FailureOr<Value> destination = getOwnDestination(lowering, op);
+  if (failed(destination))
+    return failure();
+  vxk::CumulativeSumOp::create(lowering.builder, op.getLoc(), lowering.get(op.getInput()), *destination,
                                op.getExclusive(), op.getReverse());
   return success();
 }

@@ -19,7 +19,7 @@ struct VerifyNoEncodingPass : impl::VerifyNoEncodingPassBase<VerifyNoEncodingPas
     };
     WalkResult result = getOperation()->walk([&](Operation *op) {
       if (isa_and_nonnull<VXDialect>(op->getDialect())) {
-        op->emitOpError() << "expects no vx op after the conversion to linalg";
+        op->emitError() << "expected no vx op after the conversion to linalg, got '" << op->getName() << "'";
         return WalkResult::interrupt();
       }
       for (Type type : op->getResultTypes())

@@ -89,7 +89,9 @@ private:
     if (threads < 1)
       return kernel.emitError() << "expects '" << vxk::kThreadsAttr << "' of at least 1, got " << threads;
     if (!kernel.getBody().hasOneBlock() || kernel.getNumArguments() || kernel.getNumResults())
-      return kernel.emitError() << "expects a kernel of one block, without arguments and results";
+      return kernel.emitError() << "expects a kernel of one block, without arguments and results, got "
+                                << kernel.getBlocks().size() << " blocks, " << kernel.getNumArguments()
+                                << " arguments and " << kernel.getNumResults() << " results";
     kernel.walk([&](vxk::BufferOp op) {
       entry.bufferCount = std::max(entry.bufferCount, static_cast<int64_t>(op.getIndex()) + 1);
     });

@@ -41,7 +41,7 @@ struct StoreBF16AsBitsPass : impl::StoreBF16AsBitsPassBase<StoreBF16AsBitsPass> 
       } else if (auto cast = dyn_cast<arith::BitcastOp>(op)) {
         casts.push_back(cast);
       } else if (isBF16 && isa<arith::ArithDialect>(op->getDialect()) && !isa<arith::SelectOp>(op)) {
-        return op->emitOpError() << "expects no arithmetic of bf16: what Vulkan computes is f32",
+        return op->emitError() << "expected arithmetic in f32 on Vulkan, got '" << op->getName() << "' in bf16",
                WalkResult::interrupt();
       }
       return WalkResult::advance();

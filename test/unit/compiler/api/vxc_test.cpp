@@ -43,7 +43,7 @@ TEST(Vxc, nullPointers) {
   };
   const Case cases[] = {
       {"argument 'model_path' is a null pointer", [](vxc_options &) {}, nullptr},
-      {"argument 'output_path' is a null pointer, expected a path without stop_after and check_only",
+      {"argument 'output_path': expected a path, since neither stop_after nor check_only is set, got a null pointer",
        [](vxc_options &) {}, "nosuch.onnx", nullptr},
       {"--target: expected one or more of ", [](vxc_options &options) { options.targets = nullptr; }},
       {"option 'variants' is a null pointer, num_variants is 2",
