@@ -12,6 +12,7 @@ import sys
 import urllib.parse
 
 from forge_checks import check_forge, check_site  # noqa: F401
+from parts_checks import check_front_page, check_pages, check_parts  # noqa: F401
 from pages import Tree, anchors, list_sources, rows, sections, without_code
 
 
@@ -396,6 +397,17 @@ def check_paths(tree):
                 yield f"{page}: there is no file '{code}'"
 
 
+def run_check(name, tree):
+    """The lines of a check. A file that it reads, and which is not there, is one of them."""
+    lines = []
+    try:
+        for line in CHECKS[name](tree):
+            lines.append(line)
+    except FileNotFoundError as error:
+        lines.append(f"{os.path.relpath(error.filename, tree.root) if os.path.isabs(error.filename) else error.filename}: there is no such file, which the check '{name}' reads")
+    return lines
+
+
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items()) if name.startswith("check_")}
 
 
@@ -406,7 +418,7 @@ def main():
     arguments = parser.parse_args()
     tree, wrong = Tree(arguments.source), 0
     for name in arguments.checks:
-        for line in CHECKS[name](tree):
+        for line in run_check(name, tree):
             print(line)
             wrong += 1
     print(f"{len(arguments.checks)} checks, {wrong} wrong")

@@ -1,4 +1,4 @@
-"""Reads the pages and the sources of a tree, of which a test may plant other texts."""
+"""Reads the pages and the sources of a tree, of which a test may plant other texts, or take files out (None)."""
 import functools
 import glob
 import os
@@ -13,15 +13,17 @@ class Tree:
         self.root, self.planted = root, planted or {}
 
     def read(self, path):
-        if path in self.planted:
-            return self.planted[path]
-        return read_file(os.path.join(self.root, path))
+        """The text of a file; FileNotFoundError where it is not there."""
+        if not self.exists(path):
+            raise FileNotFoundError(2, "there is no such file", path)
+        return self.planted[path] if path in self.planted else read_file(os.path.join(self.root, path))
 
     def exists(self, path):
-        return path in self.planted or os.path.exists(os.path.join(self.root, path))
+        return self.planted[path] is not None if path in self.planted else os.path.exists(os.path.join(self.root, path))
 
     def pages(self):
-        return ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", *sorted(os.path.relpath(path, self.root) for path in glob.glob(os.path.join(self.root, "docs", "*.md")))]
+        found = sorted(os.path.relpath(path, self.root) for path in glob.glob(os.path.join(self.root, "docs", "*.md")))
+        return [page for page in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", *found) if self.exists(page)]
 
     def sources(self, folders=SOURCE_FOLDERS, ends=SOURCE_ENDS):
         """(path, text) of each source file."""

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Faults that check_pages.py must find, each planted in the text of one page or source: test_check_pages.py SOURCE"""
+"""Faults that check_pages.py must find, each planted in the text of one page or source, or a file that is not there: test_check_pages.py SOURCE"""
 import os
 import sys
 
 import check_pages
+import parts_faults
 from pages import Tree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 from checks import Checks  # noqa: E402
 
-# Of each check: the file, a text in it, another text in its place, and a part of a line that the check then prints.
+# Of each check: the file, a text in it, another text in its place (None: the file is not there), and a part of a line that the check then prints.
 PLANTS = {
     "links": [("docs/glossary.md", "(phases.md)", "(phase.md)", "there is no file 'docs/phase.md'"),
               ("docs/glossary.md", "(training.md#checkpoints)", "(training.md#checkpoint)", "docs/training.md has no heading '#checkpoint'"),
@@ -90,14 +91,16 @@ PLANTS = {
 def main():
     root, checks = sys.argv[1], Checks()
     checks.is_quiet = True
-    for name, check in check_pages.CHECKS.items():
-        if name not in PLANTS:
+    plants = PLANTS | parts_faults.plants(Tree(root))
+    for name in check_pages.CHECKS:
+        if name not in plants:
             checks.check(name, False, "no fault is planted for it")
-        for path, old, new, expected in PLANTS.get(name, []):
+        for path, old, new, expected in plants.get(name, []):
             text = Tree(root).read(path)
-            got = list(check(Tree(root, {path: text.replace(old, new, 1)}))) if old in text else [f"'{old}' is not in {path}"]
-            is_right = old in text and any(expected in line for line in got)
-            checks.check(name, is_right, f"expected '{expected}' with '{new}' in {path}, got:\n  " + "\n  ".join(got or ["nothing"]))
+            planted = None if new is None else text.replace(old, new, 1)
+            got = check_pages.run_check(name, Tree(root, {path: planted})) if planted != text else [f"'{old}' is not in {path}"]
+            checks.check(name, planted != text and any(expected in line for line in got),
+                         f"expected '{expected}' with '{new}' in {path}, got:\n  " + "\n  ".join(got or ["nothing"]))
     return checks.finish()
 
 
