@@ -6,7 +6,7 @@
 # <- driver. `api` is the only layer that sees the compiler and the frontends; nothing but a tool may link it.
 # `runtime-api` is its like below: the C interface of the runtime and the table of its drivers. `train` is a user of it, as an
 # application is: vx.h, and none of the runtime's own headers. `text` is what becomes of text on its way into a model and out of one,
-# which needs no runtime. `serve` is a user of both: embeddings, and modules over HTTP.
+# which needs no runtime; a frontend asks it whether a model's tokenizer can be read. `serve` is a user of both: embeddings, and modules over HTTP.
 # `base` knows none of the others: files and text, for both halves. `image` is opened by the runtime at run time and linked by tests only; it
 # knows the interface between the two (vx/abi/image.h) and nothing else.
 
@@ -23,7 +23,7 @@ set(VX_LAYER_train abi runtime-api train base)
 set(VX_LAYER_text base)
 set(VX_LAYER_serve abi runtime-api text serve base)
 set(VX_LAYER_dialects dialects base)
-set(VX_LAYER_frontend dialects frontend base)
+set(VX_LAYER_frontend dialects frontend text base)
 set(VX_LAYER_analysis dialects analysis)
 set(VX_LAYER_transforms dialects analysis)
 set(VX_LAYER_memory dialects analysis)

@@ -69,7 +69,7 @@ def write_decoder(path, name, settings, seed):
     (write_gpt2 if settings["model_type"] == "gpt2" else write_llama)(path, settings, tensors, tokens=letters(settings["vocab_size"]))
 
 
-def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None, begin=None):
+def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=(), more=(), split=0, without=(), ends_by=(), pairs=None, template=None, begin=None, kinds=None):
     """`tokens` are the texts of a byte-level vocabulary; others than these make no file that has a tokenizer."""
     architecture = {"mistral": "llama", "gemma3_text": "gemma3", "phi": "phi2"}.get(settings["model_type"], settings["model_type"])
     writer = gguf.GGUFWriter(None, architecture, split_max_tensors=split)
@@ -115,7 +115,7 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
         writer.add_tokenizer_model("gpt2")
         writer.add_tokenizer_pre("gpt-2")
         writer.add_token_list(tokens)
-        writer.add_token_types([3 if token.startswith("<") and len(token) > 1 else 1 for token in tokens])
+        writer.add_token_types([dict(kinds or {}).get(i, 3 if token.startswith("<") and len(token) > 1 else 1) for i, token in enumerate(tokens)])
         writer.add_token_merges(["a a"])
         if template:
             writer.add_chat_template(template)
@@ -125,7 +125,7 @@ def write_llama(path, settings, tensors, kind="F32", tokens=None, ends=(), keys=
         if ends:
             writer.add_eos_token_id(ends[0])
         for end, token in dict(ends_by).items():
-            writer.add_uint32(f"tokenizer.ggml.{end}_token_id", token)
+            writer.add_int32(f"tokenizer.ggml.{end}_token_id", token)
     for name, tensor in tensors.items():
         if name in without:
             continue

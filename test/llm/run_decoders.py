@@ -79,6 +79,14 @@ def text_of(ids):
     return " ".join(map(str, ids))
 
 
+def head_of(settings, tensors, states):
+    """The logits of states."""
+    is_gpt2 = settings["model_type"] == "gpt2"
+    is_tied = is_gpt2 or settings["tie_word_embeddings"]
+    head = tensors["transformer.wte.weight" if is_gpt2 else "model.embed_tokens.weight" if is_tied else "lm_head.weight"]
+    return states.astype(np.float64) @ head.astype(np.float64).T + tensors.get("lm_head.bias", 0)
+
+
 def check_goldens(bench):
     goldens = np.load(HERE / "goldens.npz")
     for name, (settings, seed) in DECODER_GOLDENS.items():
@@ -105,6 +113,11 @@ def check_goldens(bench):
                         title = f"{name} of {source}, {length} tokens on {device}"
                         bench.near(f"{title} as transformers", rows[-3:], goldens[f"{name}_{length}"])
                         bench.near(f"{title} as NumPy", rows, logits(settings, tensors, ids, room))
+            if "cpu" in bench.devices:  # and the states, by the head
+                for source, module in modules.items():
+                    length, ids = max(prompts.items())
+                    _, (states,) = bench.calls(module, "cpu", [f"embed {text_of(ids)}"], settings.get("hidden_size") or settings["n_embd"], room)
+                    bench.near(f"states of {name} of {source}, {length} tokens as transformers", head_of(settings, tensors, states)[-3:], goldens[f"{name}_{length}"])
             check_steps(bench, name, settings, tensors, modules["safetensors"], prompts[max(prompts)], room)
 
 
@@ -309,6 +322,16 @@ def check_runs(bench):
         other, _ = bench.compile_model(path, kind, "cpu")
         report = json.loads(bench.tool("vx-llm", "run", other, *flags, "--json", "--device=cpu")[0])
         bench.check(f"{kind} ends an answer", (report["tokens"], report["finish_reason"]) == (want[:want.index(want[5])], "stop"), report)
+    # Without a key, by its name; as a part of a text it is none.
+    named = [*texts]
+    named[want[5]] = "<|im_end|>"
+    for kinds, ends in ((None, True), ({want[5]: 4}, True), ({want[5]: 1}, False)):
+        write_llama(path, settings, tensors, tokens=named, ends=(59,), kinds=kinds)
+        other, _ = bench.compile_model(path, "named", "cpu")
+        report = json.loads(bench.tool("vx-llm", "run", other, *flags, "--json", "--device=cpu")[0])
+        bench.check(f"<|im_end|> as a token of kind {kinds} ends an answer: {ends}",
+                    (report["tokens"], report["finish_reason"]) == ((want[:want.index(want[5])], "stop") if ends else (want, "length")), report)
+    write_llama(path, settings, tensors, tokens=texts, ends=(59,))
     rest, why = greedy(settings, tensors, ids, 30, 59)
     out, _ = bench.tool("vx-llm", "run", module, "--prompt", prompt, "--temperature", "0", "--json", "--device=cpu")
     report = json.loads(out)

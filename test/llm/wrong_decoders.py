@@ -1,4 +1,5 @@
 """Language models that are refused: GGUF files, folders, and runs of vx-llm. Each is a change of a model that is right, with the message that names it."""
+import json
 import os
 import shutil
 
@@ -70,7 +71,11 @@ def check_wrong_files(bench):
             ("a tensor more", dict(more=(("blk.0.attn_q_norm.weight", np.ones(8, np.float32), plain),)), "tensor 'blk.0.attn_q_norm.weight' is not one of the family llama"),
             ("factors of another size", dict(more=(("rope_freqs.weight", np.ones(3, np.float32), plain),)), "tensor 'rope_freqs.weight': expected f32[4], got f32 of 1 dimensions"),
             ("factors below 0", dict(more=(("rope_freqs.weight", np.float32([1, 1, -2, 1]), plain),)), "tensor 'rope_freqs.weight': expected numbers above 0, got -2.000000 at place 2"),
-            ("no tokenizer", dict(tokens=None), "expected a tokenizer, a key 'tokenizer.ggml.model', got none")):
+            ("no tokenizer", dict(tokens=None), "expected a tokenizer, a key 'tokenizer.ggml.model', got none"),
+            # What vx-llm would refuse later.
+            ("a merge of tokens that are none", dict(tokens=[*letters(20)[:18], "bb", "<end>"]), "wrong.gguf: the vocabulary has a token for each merge, got none for 'aa'"),
+            ("an end that is no token", dict(ends_by={"eot": -1}), "wrong.gguf: key 'tokenizer.ggml.eot_token_id': expected the number of a token, got "),
+            ("a vocabulary that does not fit the embedding", dict(tokens=letters(22)), "wrong.gguf: the tokenizer has 22 tokens, but the model's embedding has 20 rows")):
         write_llama(path, settings, tensors, **{"tokens": letters(20), **changes})
         refused(bench, name, path, message)
     check_wrong_phi(bench, path)
@@ -162,6 +167,14 @@ def check_wrong_folders(bench):
     def change_settings(**changes):
         return lambda path: write_json(f"{path}/config.json", {key: value for key, value in {**settings, **changes}.items() if value != "gone"})
 
+    def change_tokenizer(change):
+        def write(path):
+            with open(f"{path}/tokenizer.json") as file:
+                tokenizer = json.load(file)
+            change(tokenizer["model"])
+            write_json(f"{path}/tokenizer.json", tokenizer)
+        return write
+
     def other_scaling(whole, **changes):
         return change_settings(rope_scaling={key: value for key, value in {**whole, **changes}.items() if value != "gone"})
 
@@ -201,6 +214,8 @@ def check_wrong_folders(bench):
             ("an end", change_settings(eos_token_id="x"), config + "'eos_token_id': expected the number of a token, or a list of them, got \"x\""),
             ("an end of the answers", lambda path: write_json(f"{path}/generation_config.json", {"eos_token_id": [1, -2]}), "generation_config.json: 'eos_token_id': expected the number of a token, or a list of them, got [1,-2]"),
             ("no tokenizer", lambda path: os.remove(f"{path}/tokenizer.json"), "tokenizer.json: expected the tokenizer of the model, got no such file"),
+            ("a tokenizer with a merge of tokens that are none", change_tokenizer(lambda model: model.update(merges=[["a", "zz"]])), "wrong-decoder/tokenizer.json: "),
+            ("a tokenizer that does not fit the embedding", change_tokenizer(lambda model: model["vocab"].update(more=20, most=21)), "wrong-decoder/tokenizer.json: the tokenizer has 22 tokens, but the model's embedding has 20 rows"),
             ("a tied head of another model", change_settings(vocab_size=19, tie_word_embeddings=True), "tensor 'model.embed_tokens.weight': expected [19,32], got f32[20,32]"),
             ("fewer layers", change_settings(num_hidden_layers=1), "tensor 'model.layers.1.input_layernorm.weight' is not one of the family llama"),
             ("biases that are not there", change_settings(attention_bias=True), "tensor 'model.layers.0.self_attn.q_proj.bias': expected [32], got no such tensor")):
@@ -236,9 +251,6 @@ def check_wrong_runs(bench):
     path = bench.path("right.gguf")
     write_llama(path, settings, llama_weights(settings, 5), tokens=letters(20), ends=(19,))
     module, _ = bench.compile_model(path, "right", "cpu")
-    # A vocabulary that does not fit the embedding.
-    write_llama(bench.path("wide.gguf"), settings, llama_weights(settings, 5), tokens=letters(22))
-    wide, _ = bench.compile_model(bench.path("wide.gguf"), "wide", "cpu")
     other = bench.path("other.mlir")
     with open(other, "w") as file:
         file.write('func.func @main(%a: tensor<2xf32> {vx.name = "a"}) -> (tensor<2xf32> {vx.name = "b"}) {\n  %b = vx.neg %a : tensor<2xf32>\n  return %b : tensor<2xf32>\n}\n')
@@ -247,7 +259,9 @@ def check_wrong_runs(bench):
     with open(module, "rb") as file:
         whole = file.read()
     swapped = replaced(replaced(replaced(whole, b"extend\0", b"keptas\0"), b"decode\0", b"extend\0"), b"keptas\0", b"decode\0")
-    for name, changed in (("nameless", replaced(whole, b"extend\0", b"extenD\0")), ("swapped", swapped)):
+    # And one whose vocabulary does not fit the embedding.
+    narrow = whole.replace(b'"vocabulary":20', b'"vocabulary":18')
+    for name, changed in (("nameless", replaced(whole, b"extend\0", b"extenD\0")), ("swapped", swapped), ("narrow", narrow)):
         with open(bench.path(f"{name}.vxm"), "wb") as file:
             file.write(changed)
     for arguments, code, message in (
@@ -269,7 +283,7 @@ def check_wrong_runs(bench):
             (["run", bench.path("nameless.vxm"), "--prompt", "a"], 3, "nameless.vxm: the module has no function 'extend', expected one that vx-compile made of a language model"),
             (["run", bench.path("swapped.vxm"), "--prompt", "a"], 3, "swapped.vxm: function 'extend': expected ids i64[N], table i64[S,P], starts i64[S+1], lengths i64[S], rows i64[R] -> f32[R,M]; compile the model again"),
             (["run", bench.path("other.vxm"), "--prompt", "a"], 3, "other.vxm: the module has no asset 'language_model.json', expected one that vx-compile made of a language model"),
-            (["run", wide, "--prompt", "a"], 3, "wide.vxm: the tokenizer has 22 tokens, but the model's embedding has 20 rows"),
+            (["run", bench.path("narrow.vxm"), "--prompt", "a"], 3, "narrow.vxm: the tokenizer has 20 tokens, but the model's embedding has 18 rows"),
             (["run", bench.path("none.vxm"), "--prompt", "a"], 3, "none.vxm"),
             (["run", bench.path("none.gguf"), "--prompt", "a"], 3, "none.gguf"),
             (["run", module, "--prompt", "a", "--device=cuda", "--no-fallback"], 4, "cuda")):

@@ -78,7 +78,7 @@ def main():
         # 6 layers of 2 heads with 16 numbers for a key and 16 for a value, of 2 bytes each.
         check("cache", facts["cache"] == {"type": "f16", "bytes_per_token": 768, "window": 0, "window_bytes_per_token": 0, "bytes_at_4096": 768 * 4096,
                                           "bytes_at_32768": 768 * 32768}, facts["cache"])
-        check("tokenizer", [facts[key] for key in ("tokenizer", "tokens", "bos", "eos", "tokenizer_refused")] == ["gpt2 (gpt-2)", 4, None, 3, None], facts)
+        check("tokenizer", [facts[key] for key in ("tokenizer", "tokens", "bos", "eos", "ends", "tokenizer_refused")] == ["gpt2 (gpt-2)", 4, None, 3, [3], None], facts)
         check("rendered template", facts["template_example"] == "<system>You are helpful.<end>\n<user>Hello<end>\n<assistant>" and facts["template"] == TEMPLATE, facts["template_example"])
         check("parts", [(part["name"], part["type"], part["tensors"], part["device_bytes"]) for part in facts["parts"]] ==
               PARTS and facts["device_bytes"] == sum(size for *_, size in PARTS), facts["parts"])

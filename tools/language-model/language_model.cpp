@@ -195,6 +195,7 @@ void readTokenizer(const GgufModel &model, const Keys &keys, LanguageModelFacts 
   if (kind)
     facts.tokenizer = *kind + (pre ? " (" + *pre + ")" : "");
   try {
+    facts.ends = text::end_tokens(model.file());
     facts.tokens = text::Tokenizer::from_gguf(model.file()).vocabulary_size();
   } catch (const text::Error &error) {
     facts.noTokenizer = error.what();
@@ -310,7 +311,8 @@ nlohmann::ordered_json describeFacts(const LanguageModelFacts &facts) {
                {"tokenizer_refused", textOrNull(facts.noTokenizer)},
                {"tokens", orNull(facts.tokens)},
                {"bos", orNull(facts.begin)},
-               {"eos", orNull(facts.end)}};
+               {"eos", orNull(facts.end)},
+               {"ends", facts.ends}};
   json["device_bytes"] = facts.noRun.empty() ? Json(facts.deviceBytes) : Json();
   json["parts"] = Json::array();
   for (const PartFacts &part : facts.parts)

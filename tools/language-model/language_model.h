@@ -46,6 +46,7 @@ struct LanguageModelFacts {
   std::string noCache; // the reason where there is none
   std::string tokenizer, noTokenizer;
   std::optional<uint64_t> tokens, begin, end; // the size of the vocabulary, and the tokens at the begin and the end
+  std::vector<int32_t> ends;                  // all tokens that end an answer
   std::optional<std::string> chatTemplate;
   std::string noRun; // why vx-compile refuses the model; empty where nothing of its header says so
 };

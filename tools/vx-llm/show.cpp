@@ -48,7 +48,7 @@ static void printFacts(const std::string &path, const vx::GgufModel &model, cons
   }
   if (facts.noTokenizer.empty())
     printOut("  {:<10} {}, {} tokens, begin {}, end {}\n", "tokenizer", facts.tokenizer, number(facts.tokens),
-             number(facts.begin), number(facts.end));
+             number(facts.begin), facts.ends.empty() ? "?" : fmt::format("{}", fmt::join(facts.ends, ", ")));
   else
     printOut("  {:<10} refused: {}\n", "tokenizer", facts.noTokenizer);
   if (!facts.chatTemplate) {

@@ -4,6 +4,8 @@
 #include "Families.h"
 #include "TokenizerFile.h"
 
+#include "vx/text/tokenizer.hpp"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -50,7 +52,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> build(ModelBuilder &model, DecoderSettings
 }
 
 /// Adds language_model.json, which names the other assets, and the template.
-void addSettings(LanguageModel &model, const std::vector<int64_t> &ends, const ChatTemplateFile &chat) {
+void addSettings(LanguageModel &model, const std::vector<int32_t> &ends, const ChatTemplateFile &chat) {
   json::Value settings = json::Object{{"version", 1},
                                       {"family", model.family},
                                       {"context", model.context},
@@ -72,8 +74,16 @@ void addSettings(LanguageModel &model, const std::vector<int64_t> &ends, const C
   model.assets.push_back({"language_model.json", "application/vnd.vx.language-model+json", text});
 }
 
+/// Throws an error for a tokenizer that vx-llm refuses, too.
+void checkVocabulary(const text::Tokenizer &tokenizer, const LanguageModel &model) {
+  if (tokenizer.vocabulary_size() > static_cast<size_t>(model.words))
+    throw text::Error(text::Error::Kind::file, "the tokenizer has " + std::to_string(tokenizer.vocabulary_size()) +
+                                                   " tokens, but the model's embedding has " +
+                                                   std::to_string(model.words) + " rows");
+}
+
 /// One number, or a list of them.
-void readTokens(ConfigFile &config, llvm::StringRef key, std::vector<int64_t> &tokens) {
+void readTokens(ConfigFile &config, llvm::StringRef key, std::vector<int32_t> &tokens) {
   const json::Value *value = config.lookup(key);
   if (!value)
     return;
@@ -83,12 +93,12 @@ void readTokens(ConfigFile &config, llvm::StringRef key, std::vector<int64_t> &t
     std::optional<int64_t> number = token.getAsInteger();
     if (!number || *number < 0 || *number > INT32_MAX)
       return config.fail(key, "the number of a token, or a list of them", *value);
-    tokens.push_back(*number);
+    tokens.push_back(static_cast<int32_t>(*number));
   }
 }
 
 llvm::Error addTokenizer(llvm::StringRef folder, ConfigFile &config, LanguageModel &model) {
-  std::vector<int64_t> ends;
+  std::vector<int32_t> ends;
   readTokens(config, "eos_token_id", ends);
   if (llvm::Error error = config.takeError())
     return error;
@@ -107,6 +117,11 @@ llvm::Error addTokenizer(llvm::StringRef folder, ConfigFile &config, LanguageMod
   if (!bytes)
     return bytes.takeError();
   model.files.paths.push_back(path);
+  try {
+    checkVocabulary(text::Tokenizer::from_json(*bytes), model);
+  } catch (const text::Error &problem) {
+    return makeConfigError(path + ": " + problem.what());
+  }
   model.assets.push_back({"tokenizer.json", "application/json", std::move(*bytes)});
   llvm::Expected<ChatTemplateFile> chat = readChatTemplate(folder, model.files.paths);
   if (!chat)
@@ -180,17 +195,15 @@ llvm::Expected<OwningOpRef<ModuleOp>> importFile(MLIRContext &context, llvm::Str
   llvm::Expected<OwningOpRef<ModuleOp>> module = build(model, settings, {}, result);
   if (!module)
     return module;
-  std::vector<int64_t> ends;
-  for (const char *key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"})
-    if (const GgufValue *end = file->find(key)) {
-      std::optional<int64_t> number = end->kind() == GgufKind::array ? std::nullopt : end->signedAt(0);
-      if (!number || *number < 0 || *number > INT32_MAX)
-        return makeConfigError(path + ": key '" + key + "': expected the number of a token, got " + end->text());
-      if (!llvm::is_contained(ends, *number))
-        ends.push_back(*number);
-    }
   if (!file->find("tokenizer.ggml.model"))
     return makeConfigError(path + ": expected a tokenizer, a key 'tokenizer.ggml.model', got none");
+  std::vector<int32_t> ends;
+  try {
+    ends = text::end_tokens(file->file());
+    checkVocabulary(text::Tokenizer::from_gguf(file->file()), result);
+  } catch (const text::Error &problem) {
+    return makeConfigError(path + ": " + problem.what());
+  }
   result.assets.push_back({"tokenizer.gguf", "application/vnd.gguf", writeTokenizerFile(*file)});
   addSettings(result, ends, readChatTemplate(*file));
   return module;

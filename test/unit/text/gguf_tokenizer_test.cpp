@@ -177,3 +177,90 @@ TEST(GgufTokenizer, Refused) {
   EXPECT_EQ(errorOf(vocabularyFile("bert", {"[UNK]", "\u2581b"}, {3, 1})),
             "expected the key 'tokenizer.ggml.cls_token_id', got none");
 }
+
+namespace {
+
+Ids endsOf(const GgufWriter &writer) {
+  const std::string bytes = writer.bytes();
+  vx::GgufFile file;
+  std::string error;
+  EXPECT_TRUE(vx::parseGguf(bytesOf(bytes), file, error)) << error;
+  return vx::text::end_tokens(file);
+}
+
+Ids endsOfTokens(const std::vector<std::string> &tokens, const std::vector<int32_t> &kinds) {
+  return endsOf(vocabularyFile("gpt2", tokens, kinds));
+}
+
+} // namespace
+
+TEST(EndTokens, Keys) {
+  const auto file = [](const char *key, uint32_t token) {
+    return vocabularyFile("gpt2", {"a", "b", "c", "d"}, {1, 1, 1, 1})
+        .add<uint32_t>("tokenizer.ggml.eos_token_id", GgufKind::u32, 3)
+        .add<uint32_t>(std::string("tokenizer.ggml.") + key, GgufKind::u32, token);
+  };
+  EXPECT_EQ(endsOf(file("eot_token_id", 1)), (Ids{3, 1}));
+  EXPECT_EQ(endsOf(file("eom_token_id", 0)), (Ids{3, 0}));
+  EXPECT_EQ(endsOf(file("eom_token_id", 3)), (Ids{3}));
+  EXPECT_EQ(endsOf(file("bos_token_id", 2)), (Ids{3}));
+  EXPECT_EQ(endsOf(vocabularyFile("gpt2", {"a"}, {1})), (Ids{}));
+  for (auto [value, text] : {std::pair(-1, "-1"), {INT32_MIN, "-2147483648"}})
+    try {
+      endsOf(vocabularyFile("gpt2", {"a"}, {1}).add<int32_t>("tokenizer.ggml.eot_token_id", GgufKind::i32, value));
+      ADD_FAILURE();
+    } catch (const vx::text::Error &error) {
+      EXPECT_EQ(error.what(),
+                std::string("key 'tokenizer.ggml.eot_token_id': expected the number of a token, got ") + text);
+    }
+}
+
+TEST(EndTokens, Names) {
+  // A control token or one of the user's; a part of a text that only looks like one is none.
+  for (const char *name : {"<|eot_id|>",
+                           "<|eom_id|>",
+                           "<|im_end|>",
+                           "<|end|>",
+                           "<|return|>",
+                           "<|call|>",
+                           "<|flush|>",
+                           "<|calls|>",
+                           "<end_of_turn>",
+                           "<|endoftext|>",
+                           "<|end_of_text|>",
+                           "<EOT>",
+                           "_<EOT>",
+                           "[EOT]",
+                           "[EOS]",
+                           "<end_of_utterance>",
+                           "<eos>",
+                           "<turn|>",
+                           "<|tool_response>",
+                           "<\uff5cend\u2581of\u2581sentence\uff5c>",
+                           "[e~[",
+                           "</s>"}) {
+    EXPECT_EQ(endsOfTokens({"a", name, "b"}, {1, 3, 1}), (Ids{1})) << name;
+    EXPECT_EQ(endsOfTokens({"a", name, "b"}, {1, 1, 1}), (Ids{})) << name;
+    EXPECT_EQ(endsOfTokens({"a", name, "b"}, {1, 5, 1}), (Ids{})) << name;
+    EXPECT_EQ(endsOfTokens({"a", "b", name}, {3, 3, 4}), name == std::string_view("</s>") ? (Ids{}) : (Ids{2})) << name;
+  }
+  EXPECT_EQ(endsOfTokens({"<|im_start|>", "<|im_end|> ", "|im_end|", "<s>", ""}, {3, 3, 3, 3, 3}), (Ids{}));
+  // Tokens of keys come first, and each is there once.
+  EXPECT_EQ(endsOf(vocabularyFile("gpt2", {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}, {3, 3, 3})
+                       .add<uint32_t>("tokenizer.ggml.eos_token_id", GgufKind::u32, 2)),
+            (Ids{2, 0}));
+  // Without kinds, or with too few, a name alone is no reason.
+  EXPECT_EQ(endsOf(GgufWriter().addArray<std::string>("tokenizer.ggml.tokens", GgufKind::string, {"<|im_end|>"})),
+            (Ids{}));
+  EXPECT_EQ(endsOfTokens({"<|im_end|>", "<|eot_id|>"}, {3}), (Ids{0}));
+}
+
+// Where an answer has several parts, "<|end|>" ends a part; where tools answer, "</s>" is no end.
+TEST(EndTokens, NamesBesideOthers) {
+  EXPECT_EQ(endsOfTokens({"<|end|>", "<|return|>", "<|call|>"}, {3, 3, 3}), (Ids{1, 2}));
+  EXPECT_EQ(endsOfTokens({"<|end|>", "<|return|>", "<|calls|>"}, {3, 3, 3}), (Ids{1, 2}));
+  EXPECT_EQ(endsOfTokens({"<|end|>", "<|flush|>", "<|calls|>"}, {3, 3, 3}), (Ids{1, 2}));
+  EXPECT_EQ(endsOfTokens({"<|end|>", "<|return|>", "<|call|>"}, {3, 3, 1}), (Ids{0, 1}));
+  EXPECT_EQ(endsOfTokens({"<|end|>", "<|return|>", "<|flush|>"}, {3, 3, 3}), (Ids{0, 1, 2}));
+  EXPECT_EQ(endsOfTokens({"</s>", "<|tool_response>"}, {3, 3}), (Ids{1}));
+}

@@ -137,6 +137,11 @@ private:
   std::shared_ptr<const Implementation> shared;
 };
 
+// The tokens of a GGUF file that end an answer, each once: first those of the keys eos, eot and eom of tokenizer.ggml.
+// Then come control tokens and user-defined ones whose text llama.cpp takes for an end, as "<|im_end|>". Throws
+// Error::file for a key that is no token's number.
+std::vector<int32_t> end_tokens(const GgufFile &file);
+
 // Converts a stream of tokens to text. Text that was returned never changes, and consists of whole characters.
 // Thread-compatible.
 class DecodeStream {
