@@ -216,6 +216,20 @@ struct LanguageModel {
   std::mutex turn;
 };
 
+/// The width of a vector, and the bytes of all.
+nb::tuple embedTokens(LanguageModel &model, const std::vector<int32_t> &tokens, const std::string &pooling) {
+  std::vector<float> vectors;
+  {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(model.turn);
+    vectors = model.generator.embed(tokens, pooling == "last"   ? llm::Pooling::last
+                                            : pooling == "mean" ? llm::Pooling::mean
+                                                                : llm::Pooling::none);
+  }
+  const nb::bytes values(reinterpret_cast<const char *>(vectors.data()), vectors.size() * sizeof(float));
+  return nb::make_tuple(model.generator.info().width, values);
+}
+
 /// The pieces of an answer. It keeps the model alive.
 class AnswerStream {
 public:
@@ -259,6 +273,7 @@ nb::dict languageModelInfo(const LanguageModel &model) {
   made["context"] = model.generator.context();
   made["max_context"] = info.context;
   made["vocabulary"] = info.vocabulary;
+  made["width"] = info.width;
   made["ends"] = info.ends;
   made["chat_template"] =
       info.chatTemplate.empty() ? nb::object(nb::none()) : nb::object(nb::str(info.chatTemplate.c_str()));
@@ -358,6 +373,7 @@ NB_MODULE(_text, m) {
           "encode", [](const LanguageModel &self, const std::string &prompt) { return self.generator.encode(prompt); },
           "prompt"_a)
       .def("encode_chat", &LanguageModel::encode, "messages"_a)
+      .def("embed", &embedTokens, "tokens"_a, "pooling"_a)
       .def(
           "start",
           [](const std::shared_ptr<LanguageModel> &self, const std::vector<int32_t> &prompt, size_t maxTokens,

@@ -1,10 +1,14 @@
 """Language models: prompts and conversations to text."""
 import os as _os
+import typing as _typing
 
 import vx as _vx
 
 from . import _text
 from ._texts import _compiled, _texts
+
+if _typing.TYPE_CHECKING:
+    import numpy
 
 
 class Answer:
@@ -50,7 +54,7 @@ class LanguageModel:
     `source`: a module that vx-compile has made of a language model (.vxm), or a GGUF file or a folder with safetensors, which is compiled into the cache (wheel vx-compiler). `context`: room
     for tokens of prompt and answer; 0: 4096, or the model's own if that is less. `device`, `fallback` and `threads` are those of vx.Instance, `targets` and `options` those of vx.compile.
 
-    `info` is a dict: "family", "context", "max_context", "vocabulary", "ends", "chat_template" (None for none).
+    `info` is a dict: "family", "context", "max_context", "vocabulary", "width" (elements of a token's state), "ends", "chat_template" (None for none).
 
     Raises ValueError for a module that is no language model and for a context beyond the model's, vx.Error for a module that does not load and for a refused device, vx.CompileError for a
     model that does not compile."""
@@ -69,6 +73,11 @@ class LanguageModel:
         return Answer(self._native.start(prompt, 0 if max_tokens is None else _vx._whole("max_tokens", max_tokens, 1), float(temperature), _vx._whole("top_k", top_k, 0), float(top_p), float(min_p),
                                          _vx._whole("seed", seed, 0), stop))
 
+    def _tokens(self, name, given):
+        if isinstance(given, str):
+            return self._native.encode(_texts(name, [given])[0])
+        return [_vx._whole(f"{name}[{place}]", token, 0, self.info["vocabulary"] - 1) for place, token in enumerate(given)]
+
     def generate(self, prompt, *, max_tokens: int | None = None, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, seed: int = 0, stop=()) -> Answer:
         """The text that goes on after a prompt (a text, or a list of tokens), taken as it is.
 
@@ -76,11 +85,7 @@ class LanguageModel:
         probability of `top_p` in all, and those of at least `min_p` times the largest probability are drawn from. The same `seed` gives the same answer. `stop`: texts that end it.
 
         Raises ValueError for a prompt without a token or without room for an answer, with both numbers, and for options that do not fit; TypeError for a prompt that is no text."""
-        if isinstance(prompt, str):
-            prompt = self._native.encode(_texts("prompt", [prompt])[0])
-        else:
-            prompt = [_vx._whole(f"prompt[{place}]", token, 0, self.info["vocabulary"] - 1) for place, token in enumerate(prompt)]
-        return self._start(prompt, max_tokens, temperature, top_k, top_p, min_p, seed, stop)
+        return self._start(self._tokens("prompt", prompt), max_tokens, temperature, top_k, top_p, min_p, seed, stop)
 
     def chat(self, messages, *, max_tokens: int | None = None, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, seed: int = 0, stop=()) -> Answer:
         """The answer to a conversation: a list of dicts with "role" ("system", "user" or "assistant") and "content", by the model's chat template. A text is a message of the user.
@@ -99,6 +104,20 @@ class LanguageModel:
     def tokenize(self, prompt: str) -> list:
         """The tokens of a prompt, as `generate` has them."""
         return self._native.encode(_texts("prompt", [prompt])[0])
+
+    def embed(self, text, *, pooling: str = "last") -> "numpy.ndarray":
+        """The embedding of a text (or of a list of tokens): an array of f32, of the states from which the head makes logits.
+
+        `pooling`: "last" takes the state of the last token, which depends on all tokens, "mean" the mean of all states; both give a vector [width] of length 1. "none" gives the states as they
+        are, [tokens, width]. An answer in progress goes on as before.
+
+        Raises ValueError for a text without a token, for more tokens than the context and for another pooling."""
+        import numpy
+        if pooling not in ("last", "mean", "none"):
+            raise ValueError(f"pooling: expected 'last', 'mean' or 'none', got {pooling!r}")
+        width, values = self._native.embed(self._tokens("text", text), pooling)
+        vectors = numpy.frombuffer(values, numpy.float32).copy()
+        return vectors.reshape(-1, width) if pooling == "none" else vectors
 
     def report(self) -> dict:
         """The device report: which device was taken, and why each other one was refused."""

@@ -232,6 +232,45 @@ TEST(Generator, ScoresAsItsLogits) {
               [&] { model.score(std::vector<int32_t>(65), 1); });
 }
 
+TEST(Generator, EmbedsAsNumPy) {
+  Generator model = load();
+  const std::vector<int32_t> tokens = promptTokens();
+  const std::vector<double> states = promptStates();
+  ASSERT_EQ(states.size(), tokens.size() * Width);
+  EXPECT_EQ(model.info().width, Width);
+  model.append(std::span(tokens).first(2)); // an embedding leaves it as it is
+  llm::Generation answer = model.start(tokens, greedy(12));
+  answer.next();
+  const std::vector<float> each = model.embed(tokens, llm::Pooling::none), last = model.embed(Prompt),
+                           mean = model.embed(Prompt, llm::Pooling::mean);
+  ASSERT_EQ(each.size(), states.size());
+  for (size_t i = 0; i < states.size(); ++i)
+    EXPECT_NEAR(each[i], states[i], 1e-5) << i;
+  std::vector<double> wantedLast(states.end() - Width, states.end()), wantedMean(Width);
+  for (size_t i = 0; i < states.size(); ++i)
+    wantedMean[i % Width] += states[i];
+  for (auto &[want, got] : {std::pair(wantedLast, last), std::pair(wantedMean, mean)}) {
+    ASSERT_EQ(got.size(), Width);
+    const double norm = std::sqrt(std::inner_product(want.begin(), want.end(), want.begin(), 0.0));
+    for (size_t i = 0; i < Width; ++i)
+      EXPECT_NEAR(got[i], want[i] / norm, 1e-6) << i;
+  }
+  EXPECT_EQ(model.embed(tokens), last);
+  // One token: its state is the last one and the mean, and it is not that of the token in a text.
+  const std::span<const int32_t> one = std::span(tokens).first(1);
+  EXPECT_EQ(model.embed(one, llm::Pooling::mean), model.embed(one));
+  while (answer.next())
+    ;
+  EXPECT_EQ(answer.answer().tokens, answerTokens());
+  expectError(VX_INVALID_ARGUMENT, "embed: expected 1 to 64 tokens, the context, got 0", [&] { model.embed(""); });
+  expectError(VX_INVALID_ARGUMENT, "embed: expected 1 to 64 tokens, the context, got 65",
+              [&] { model.embed(std::vector<int32_t>(65)); });
+  expectError(VX_INVALID_ARGUMENT, "embed: expected tokens from 0 to 81, got -1",
+              [&] { model.embed(std::vector<int32_t>{1, -1}); });
+  expectError(VX_INVALID_ARGUMENT, "the prompt is no UTF-8: expected a character, got the byte 0xff at offset 1",
+              [&] { model.embed("a\xff"); });
+}
+
 // Longer than the parts in which a prompt is computed.
 TEST(Generator, ComputesLongPromptsInParts) {
   Generator model = load(longModel());

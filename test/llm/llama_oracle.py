@@ -184,6 +184,11 @@ def logits(settings, tensors, ids, context=None):
     return x @ weight("model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight").T
 
 
+def states_of(settings, tensors, ids):
+    """What the head of a model with the parts of llama reads: the logits of a head that does nothing."""
+    return logits({**settings, "tie_word_embeddings": False}, {**tensors, "lm_head.weight": np.eye(settings["hidden_size"])}, ids)
+
+
 def log_softmax(x):
     x = x.astype(np.float64) - x.max(-1, keepdims=True)
     return x - np.log(np.exp(x).sum(-1, keepdims=True))

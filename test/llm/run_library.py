@@ -16,6 +16,7 @@ for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, str(HERE.parent / folder))
 from llama_gguf import write_llama  # noqa: E402
 from run_chat import END, TEMPLATE, TEXTS, WORDS, Chat, encode  # noqa: E402
+from llama_oracle import states_of  # noqa: E402
 from run_decoders import greedy  # noqa: E402
 
 PROMPT = "hello"
@@ -50,8 +51,9 @@ def check_library(bench, modules):
     ids = encode(PROMPT)
     tokens, _ = greedy(bench.settings, bench.tensors, ids, 12, END)
     first, second = bench.answers(["hello", "world"])
+    states = states_of(bench.settings, bench.tensors, ids)
     environment = {**bench.environment(), "VX_TEST_CHAT_MODEL": modules["chat"], "VX_TEST_PLAIN_MODEL": modules["plain"], "VX_TEST_STRANGE_MODEL": modules["strange"], "VX_TEST_OTHER_MODULE": modules["other"], "VX_TEST_LONG_MODEL": modules["long"],
-                   "VX_TEST_PROMPT_TOKENS": " ".join(map(str, ids)), "VX_TEST_ANSWER_TOKENS": " ".join(map(str, tokens)), "VX_TEST_ANSWER": "".join(TEXTS[token] for token in tokens),
+                   "VX_TEST_PROMPT_TOKENS": " ".join(map(str, ids)), "VX_TEST_PROMPT_STATES": " ".join(map(repr, map(float, states.flat))), "VX_TEST_ANSWER_TOKENS": " ".join(map(str, tokens)), "VX_TEST_ANSWER": "".join(TEXTS[token] for token in tokens),
                    "VX_TEST_CHAT_ANSWER_1": first, "VX_TEST_CHAT_ANSWER_2": second}
     ran = subprocess.run([os.path.join(bench.bin, "llm_library_test")], capture_output=True, text=True, env=environment)
     bench.check("llm_library_test", ran.returncode == 0 and "[  PASSED  ]" in ran.stdout, "\n".join(line for line in (ran.stdout + ran.stderr).split("\n") if not line.startswith(("[ RUN", "[       OK", "[----"))))

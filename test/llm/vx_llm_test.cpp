@@ -264,6 +264,40 @@ TEST_F(VxLlm, Scores) {
   EXPECT_EQ(scores[0], 0);
 }
 
+TEST_F(VxLlm, Embeds) {
+  EXPECT_EQ(vx_llm_generator_info(model)->width, Width);
+  const std::vector<double> states = promptStates();
+  std::vector<float> each(states.size(), 7), last(Width + 1, 7), mean(Width + 1, 7);
+  expectDone(vx_llm_embed(model, prompt.size(), prompt.data(), VX_LLM_NONE, each.data()));
+  expectDone(vx_llm_embed(model, prompt.size(), prompt.data(), VX_LLM_LAST, last.data()));
+  expectDone(vx_llm_embed(model, prompt.size(), prompt.data(), VX_LLM_MEAN, mean.data()));
+  double norm = 0, product = 0, length = 0;
+  for (size_t i = 0; i < states.size(); ++i)
+    EXPECT_NEAR(each[i], states[i], 1e-5) << i;
+  for (size_t i = 0; i < Width; ++i) {
+    double sum = 0;
+    for (size_t token = 0; token < prompt.size(); ++token)
+      sum += states[token * Width + i];
+    norm += sum * sum;
+    product += sum * mean[i];
+    length += last[i] * last[i];
+    EXPECT_GT(last[i] * states[states.size() - Width + i], 0) << i;
+  }
+  EXPECT_NEAR(product, std::sqrt(norm), 1e-5 * product);
+  EXPECT_NEAR(length, 1, 1e-5);
+  EXPECT_EQ(last[Width], 7);
+  EXPECT_EQ(mean[Width], 7);
+  const int32_t wrong[] = {3, 99};
+  expectFailure(vx_llm_embed(model, 2, wrong, VX_LLM_NONE, each.data()), VX_INVALID_ARGUMENT,
+                "vx_llm_embed: embed: expected tokens from 0 to 81, got 99");
+  EXPECT_EQ(std::count(each.begin(), each.end(), 0), 2 * Width);
+  expectFailure(vx_llm_embed(model, 0, nullptr, VX_LLM_LAST, last.data()), VX_INVALID_ARGUMENT,
+                "vx_llm_embed: embed: expected 1 to 64 tokens, the context, got 0");
+  EXPECT_EQ(std::count(last.begin(), last.end(), 0), Width);
+  expectFailure(vx_llm_embed(model, 2, prompt.data(), static_cast<vx_llm_pooling>(3), last.data()), VX_INVALID_ARGUMENT,
+                "vx_llm_embed: pooling: expected 0 to 2, got 3");
+}
+
 TEST_F(VxLlm, RefusesModulesAndOptions) {
   vx_module *module = nullptr;
   vx_instance_options options = onCpu();
@@ -375,6 +409,10 @@ TEST(VxLlmHeader, NamesNullArguments) {
   isNull("vx_llm_generate", "tokens", vx_llm_generate(model, 1, nullptr, nullptr, nullptr, nullptr, &other));
   isNull("vx_llm_generate", "out_generation",
          vx_llm_generate(model, 1, prompt.data(), nullptr, nullptr, nullptr, nullptr));
+  float vector[Width];
+  isNull("vx_llm_embed", "generator", vx_llm_embed(nullptr, 2, prompt.data(), VX_LLM_LAST, vector));
+  isNull("vx_llm_embed", "tokens", vx_llm_embed(model, 2, nullptr, VX_LLM_LAST, vector));
+  isNull("vx_llm_embed", "out_vector", vx_llm_embed(model, 2, prompt.data(), VX_LLM_LAST, nullptr));
   isNull("vx_llm_score", "generator", vx_llm_score(nullptr, 2, prompt.data(), 1, scores));
   isNull("vx_llm_score", "tokens", vx_llm_score(model, 2, nullptr, 1, scores));
   isNull("vx_llm_score", "out_scores", vx_llm_score(model, 2, prompt.data(), 1, nullptr));

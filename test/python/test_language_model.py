@@ -13,7 +13,7 @@ for folder in ("serve", "common", "e2e", "llm"):
     sys.path.insert(0, os.path.join(SOURCE, "test", folder))
 import run_chat  # noqa: E402
 from llama_gguf import write_llama  # noqa: E402
-from llama_oracle import logits  # noqa: E402
+from llama_oracle import logits, states_of  # noqa: E402
 from random_models import llama_settings, llama_weights  # noqa: E402
 from run_decoders import greedy  # noqa: E402
 
@@ -64,6 +64,29 @@ class LanguageModels(package_test.Package):
         self.assertEqual(self.model.generate("hello", max_tokens=MOST, temperature=3, top_p=1e-6).read(), text)
         whole = self.model.generate("hello", temperature=0)
         self.assertEqual((whole.read(), whole.finish_reason), self.wanted(ids, 59)[1:])
+
+    def test_embed(self):
+        ids = run_chat.encode("hello")
+        states = states_of(self.settings, self.tensors, ids)
+        self.assertEqual(self.model.info["width"], states.shape[1])
+        answer = self.model.generate("hello", max_tokens=MOST, temperature=0)
+        next(answer)
+        for text in ("hello", ids, np.array(ids)):
+            each = self.model.embed(text, pooling="none")
+            self.assertEqual((each.dtype, each.shape), (np.float32, states.shape))
+            np.testing.assert_allclose(each, states, atol=1e-5)
+            for pooling, want in (("last", states[-1]), ("mean", states.mean(0))):
+                np.testing.assert_allclose(self.model.embed(text, pooling=pooling), want / np.linalg.norm(want), atol=1e-6)
+        np.testing.assert_array_equal(self.model.embed("hello"), self.model.embed("hello", pooling="last"))
+        self.assertEqual(answer.read(), self.wanted(ids)[1])
+        for text, options, error, message in (("", {}, ValueError, "embed: expected 1 to 64 tokens, the context, got 0"),
+                                              ("ab" * 33, {}, ValueError, "embed: expected 1 to 64 tokens, the context, got 66"),
+                                              ("hello", {"pooling": "first"}, ValueError, "pooling: expected 'last', 'mean' or 'none', got 'first'"),
+                                              ([1, len(WORDS)], {}, ValueError, r"text\[1\]"),
+                                              (["a"], {}, TypeError, r"text\[0\]"),
+                                              (3, {}, TypeError, "")):
+            with self.assertRaisesRegex(error, message):
+                self.model.embed(text, **options)
 
     def test_chat(self):
         first = self.model.chat("hello", max_tokens=MOST, temperature=0)

@@ -52,6 +52,22 @@ double logProbability(std::span<const float> logits, int32_t token) {
   return static_cast<double>(logits[static_cast<size_t>(token)]) - largest - std::log(sum);
 }
 
+// The states of tokens, `width` elements each, as one vector of length 1.
+std::vector<float> pool(std::span<const float> states, size_t width, Pooling pooling) {
+  const size_t count = states.size() / width;
+  std::vector<double> sums(width);
+  for (size_t token = pooling == Pooling::last ? count - 1 : 0; token < count; ++token)
+    for (size_t i = 0; i < width; ++i)
+      sums[i] += states[token * width + i];
+  double squares = 0;
+  for (const double sum : sums)
+    squares += sum * sum;
+  std::vector<float> vector(width);
+  for (size_t i = 0; i < width && squares > 0; ++i)
+    vector[i] = static_cast<float>(sums[i] / std::sqrt(squares));
+  return vector;
+}
+
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -152,6 +168,24 @@ std::vector<double> Generator::Implementation::score(std::span<const int32_t> to
   return scores;
 }
 
+std::vector<float> Generator::Implementation::embed(std::span<const int32_t> tokens, Pooling pooling) {
+  if (tokens.empty() || tokens.size() > room)
+    throw argumentError("embed: expected 1 to {} tokens, the context, got {}", room, tokens.size());
+  checkTokens("embed", tokens);
+  if (!states)
+    states.emplace(placed, findEmbed(module));
+  const std::vector<int64_t> ids(tokens.begin(), tokens.end());
+  const int64_t dims[] = {1, static_cast<int64_t>(ids.size())};
+  const std::vector<Value> results =
+      states->run({Value::tensor<int64_t>(std::span<const int64_t>(dims), std::span(ids))});
+  const std::span<const float> vectors = results[0].data<float>();
+  if (vectors.size() != ids.size() * info.width)
+    throw moduleError("the model gives {} elements for {} tokens, its function 'embed' says {} for each",
+                      vectors.size(), ids.size(), info.width);
+  return pooling == Pooling::none ? std::vector<float>(vectors.begin(), vectors.end())
+                                  : pool(vectors, info.width, pooling);
+}
+
 std::vector<int32_t> Generator::Implementation::encode(std::string_view text) const {
   if (const size_t valid = wellFormedBytes(text); valid < text.size())
     throw argumentError("the prompt is no UTF-8: expected a character, got the byte 0x{:02x} at offset {}",
@@ -221,6 +255,10 @@ void Generator::clear() { implementation->clear(); }
 std::vector<float> Generator::append(std::span<const int32_t> tokens) { return implementation->append(tokens); }
 std::vector<double> Generator::score(std::span<const int32_t> tokens, size_t first) {
   return implementation->score(tokens, first);
+}
+std::vector<float> Generator::embed(std::string_view text, Pooling pooling) { return embed(encode(text), pooling); }
+std::vector<float> Generator::embed(std::span<const int32_t> tokens, Pooling pooling) {
+  return implementation->embed(tokens, pooling);
 }
 
 Generation::Implementation::Implementation(std::shared_ptr<Generator::Implementation> given,

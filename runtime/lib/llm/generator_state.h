@@ -20,6 +20,7 @@ struct __attribute__((visibility("hidden"))) Generator::Implementation {
   void clear();
   std::vector<float> append(std::span<const int32_t> tokens);
   std::vector<double> score(std::span<const int32_t> tokens, size_t first);
+  std::vector<float> embed(std::span<const int32_t> tokens, Pooling pooling);
 
   // `append` of tokens that fit, a part of a long prompt at a time; empty if it ends early since `isCancelled` says so.
   std::vector<float> compute(std::span<const int32_t> tokens, const std::function<bool()> &isCancelled = {});
@@ -37,9 +38,9 @@ struct __attribute__((visibility("hidden"))) Generator::Implementation {
   std::optional<Error> noChat; // the reason
   const Instance placed;
   Call extend, decode;
-  std::optional<Call> prefill; // made when it is used first
-  std::vector<int32_t> cached; // the tokens whose keys and values the cache has
-  uint64_t answers = 0;        // that were started
+  std::optional<Call> prefill, states; // made when they are used first
+  std::vector<int32_t> cached;         // the tokens whose keys and values the cache has
+  uint64_t answers = 0;                // that were started
 };
 
 struct __attribute__((visibility("hidden"))) Generation::Implementation {

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace vx::llm {
 
 namespace {
@@ -89,6 +91,9 @@ ModelInfo readModelInfo(const Module &module) {
   const Json settings = readSettings(module);
   ModelInfo info = readInfo(settings);
   readTemplate(module, settings, info);
+  for (const vx_function_info &function : module.functions())
+    if (function.name == std::string_view("embed") && function.output_count == 1 && function.outputs[0].rank == 3)
+      info.width = static_cast<size_t>(std::max<int64_t>(function.outputs[0].dims[2].size, 0));
   return info;
 }
 
@@ -165,6 +170,11 @@ size_t readPagePlaces(const Module &module) {
 const vx_function_info &findPrefill(const Module &module) {
   const Tensor inputs[] = {Rows};
   return findFunction(module, "prefill", inputs, {VX_F32, 3}, "ids i64[1,N] -> f32[1,N,M]");
+}
+
+const vx_function_info &findEmbed(const Module &module) {
+  const Tensor inputs[] = {Rows};
+  return findFunction(module, "embed", inputs, {VX_F32, 3}, "ids i64[1,N] -> f32[1,N,W]");
 }
 
 } // namespace vx::llm

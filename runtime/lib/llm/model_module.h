@@ -20,6 +20,8 @@ const vx_function_info &findDecode(const Module &module);
 size_t readPagePlaces(const Module &module);
 // The function that gives a row of logits for each token.
 const vx_function_info &findPrefill(const Module &module);
+// The function that gives the state of each token.
+const vx_function_info &findEmbed(const Module &module);
 
 } // namespace vx::llm
 

@@ -17,7 +17,8 @@ struct vx_llm_generator {
     info = {sizeof(info),        facts.family.c_str(),
             generator.context(), facts.context,
             facts.vocabulary,    facts.ends.size(),
-            facts.ends.data(),   facts.chatTemplate.empty() ? nullptr : facts.chatTemplate.c_str()};
+            facts.ends.data(),   facts.chatTemplate.empty() ? nullptr : facts.chatTemplate.c_str(),
+            facts.width};
   }
 
   std::atomic<size_t> references{1};
@@ -322,5 +323,20 @@ vx_status vx_llm_score(vx_llm_generator *generator, size_t count, const int32_t 
     checkPointer(generator, "generator");
     const std::vector<double> scores = generator->generator.score(spanOf(tokens, count, "tokens"), first);
     std::ranges::copy(scores, out_scores);
+  });
+}
+
+vx_status vx_llm_embed(vx_llm_generator *generator, size_t count, const int32_t *tokens, vx_llm_pooling pooling,
+                       float *out_vector) {
+  return guarded("vx_llm_embed", [&] {
+    checkPointer(out_vector, "out_vector");
+    checkPointer(generator, "generator");
+    if (pooling != VX_LLM_LAST && pooling != VX_LLM_MEAN && pooling != VX_LLM_NONE)
+      throw llm::argumentError("pooling: expected {} to {}, got {}", int(VX_LLM_LAST), int(VX_LLM_NONE), int(pooling));
+    const size_t rows = pooling == VX_LLM_NONE ? count : 1;
+    std::fill_n(out_vector, rows * generator->info.width, 0.0f);
+    const std::vector<float> vectors =
+        generator->generator.embed(spanOf(tokens, count, "tokens"), static_cast<llm::Pooling>(pooling));
+    std::ranges::copy(vectors, out_vector);
   });
 }

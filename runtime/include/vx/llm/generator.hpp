@@ -40,6 +40,7 @@ struct ModelInfo {
   std::string family;        // "llama"
   size_t context = 0;        // the most tokens of a sequence
   size_t vocabulary = 0;     // the number of logits
+  size_t width = 0;          // the elements of a token's state
   std::vector<int32_t> ends; // tokens that end an answer
   std::string chatTemplate;  // Jinja; empty: the model has none
   // Variables of the template: "bos_token" and others.
@@ -67,6 +68,13 @@ enum class FinishReason : uint8_t {
   stop,     // the model has ended the answer, or a stop string was found
   length,   // maxTokens, or the room of the cache
   cancelled // isCancelled, or Generation::cancel
+};
+
+// How the states of a text's tokens become its embedding.
+enum class Pooling : uint8_t {
+  last, // the state of the last token, which depends on all tokens
+  mean, // the mean of all states
+  none  // each state by itself
 };
 
 // "stop", "length" or "cancelled"
@@ -187,6 +195,14 @@ public:
   // and token. Throws Error: VX_INVALID_ARGUMENT for a `first` that is not from 1 to the number of tokens, for more
   // tokens than the context, and for a number that is no token; vx::Error if the call fails.
   std::vector<double> score(std::span<const int32_t> tokens, size_t first);
+
+  // The embedding of a text, by the states of its tokens from which the head makes logits. For `last` and `mean` it is
+  // a vector of `info().width` elements and of length 1; for `none` there is a state for each token, in sequence, of
+  // any length. Neither the cache nor an answer in progress changes. Throws Error: VX_INVALID_ARGUMENT for a text
+  // without a token, for more tokens than the context, and for a number that is no token; VX_INVALID_MODULE for a
+  // module that an older vx-compile made, which has no function `embed`; as `encode`; vx::Error if the call fails.
+  std::vector<float> embed(std::string_view text, Pooling pooling = Pooling::last);
+  std::vector<float> embed(std::span<const int32_t> tokens, Pooling pooling = Pooling::last);
 
   struct Implementation;
 

@@ -51,6 +51,7 @@ typedef struct vx_llm_model_info {
   size_t end_count;
   const int32_t *ends;       /* tokens that end an answer */
   const char *chat_template; /* Jinja; NULL: the model has none */
+  uint64_t width;            /* elements of a token's state */
 } vx_llm_model_info;
 
 /* Facts of the model; NULL for NULL. They belong to the generator. Immutable. */
@@ -210,6 +211,26 @@ VX_API VX_MUST_CHECK vx_status vx_llm_generate(vx_llm_generator *generator, size
  * is no token; and as vx_call_run. Thread-compatible. */
 VX_API VX_MUST_CHECK vx_status vx_llm_score(vx_llm_generator *generator, size_t count, const int32_t *tokens,
                                             size_t first, double *out_scores);
+
+/* How the states of a text's tokens become its embedding. */
+typedef enum vx_llm_pooling {
+  VX_LLM_LAST = 0, /* the state of the last token, which depends on all tokens */
+  VX_LLM_MEAN = 1, /* the mean of all states */
+  VX_LLM_NONE = 2, /* each state by itself */
+  VX_LLM_POOLING_LIMIT = 0x7fffffff
+} vx_llm_pooling;
+
+/* The embedding of tokens, by their states from which the head makes logits. With VX_LLM_LAST and VX_LLM_MEAN it has
+ * the length 1; with VX_LLM_NONE each token's state has any length. Neither the cache nor an answer changes.
+ *
+ * \param tokens      `count` of them, borrowed.
+ * \param out_vector  Room for `width` numbers of vx_llm_model_info, or for `count * width` with VX_LLM_NONE. They are 0
+ *                    on failure.
+ * \returns VX_INVALID_ARGUMENT for no tokens, for more than the context, for a number that is no token and for a
+ * pooling that is none of these; VX_INVALID_MODULE for a module of an older vx-compile; and as vx_call_run.
+ * Thread-compatible. */
+VX_API VX_MUST_CHECK vx_status vx_llm_embed(vx_llm_generator *generator, size_t count, const int32_t *tokens,
+                                            vx_llm_pooling pooling, float *out_vector);
 
 #ifdef __cplusplus
 }
