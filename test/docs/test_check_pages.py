@@ -92,6 +92,8 @@ def main():
     root, checks = sys.argv[1], Checks()
     checks.is_quiet = True
     plants = PLANTS | parts_faults.plants(Tree(root))
+    for name in plants.keys() - check_pages.CHECKS.keys():
+        checks.check(name, False, "faults are planted for it, and there is no such check")
     for name in check_pages.CHECKS:
         if name not in plants:
             checks.check(name, False, "no fault is planted for it")

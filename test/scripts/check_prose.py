@@ -6,6 +6,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 from checks import Checks  # noqa: E402
 
+# Pages with targets that may never be left out.
+OPENED_FIRST = ("README.md", "CONTRIBUTING.md", "docs/training.md", "docs/serving.md", "docs/dsl.md", "docs/python.md", "docs/benchmarks.md")
 checks = Checks()
 expect = checks.check
 
@@ -149,7 +152,8 @@ def check_strict(script):
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree(folder, script)
         long = "It is a sentence that has more than twenty eight words since it goes on and on\nand on and on and on and on until it ends here.\n"
-        for title, text, says in [("a good page", good, None), ("who", good + "Ask who.\n", "page.md:41: 'who': name the person"), ("behind", good + "It comes behind.\n", "page.md:41: 'behind'"),
+        for title, text, says in [("a good page", good, None), ("who", good + "Ask who.\n", "page.md:41: 'who': name the person"),
+                                  ("whoever", good + "Ask whoever comes.\n", "page.md:41: 'whoever': name the person"), ("behind", good + "It comes behind.\n", "page.md:41: 'behind'"),
                                   ("one what", good + "Say what.\n", None),
                                   ("what more often than once in 300 words", good + "Say what. Say what. Say what.\n", "expected 'what' at most 2 times in 606 words, got 3: lines 41, 41, 41"),
                                   ("some long sentences", good + long * 6, None), ("too many of them", good + long * 7, "expected at most 6 of 127 sentences with 28 words or more, got 7: line 41 (29), line 43 (29)"),
@@ -180,13 +184,43 @@ def check_strict(script):
         expect("table: a term that it lacks", got.splitlines()[1].split()[-1] == "1", got)
 
 
+def check_comparison(script):
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Tree(folder, script)
+        tree.write("README.md", "It runs if it must. At most 4 of\nthem fail, up\nto `8081` and 2.5.\n\n```sh\nif 77; then fail\n```\n\n| port | wrong |\n| --- | --- |\n| 6 | 9 |\n")
+        tree.commit()
+        base = tree.git("rev-parse", "HEAD")
+        tree.write("README.md", "It runs. It has 9 of them, and error-free `x1` in v2.0, unless it is refused.\n")
+        tree.write("docs/new.md", "Only 4 are not supported.\n")
+        tree.write("docs/ops.md", "A generated 6.\n")
+        tree.git("add", "-A")
+        code, text = tree.run("--compare", "HEAD")
+        lines = text.splitlines()
+        expect("comparison: its columns", code == 0 and lines[0].split()[:4] == ["lines", "words", "sentences", "median"] and lines[0].endswith("conditions  limits  figures  error cases"), text)
+        rows = {line.split("  ")[0]: [int(cell) for cell in line.split()[-4:]] for line in lines[1:-1]}
+        expected = {f"README.md, {base[:8]}": [1, 3, 5, 2], "README.md, now": [1, 0, 1, 1], "docs/new.md, now": [1, 0, 1, 1]}
+        expect("comparison: conditions, limits, figures and error cases before and now; a new page has one row", rows == expected, (rows, expected))
+        expect("comparison: lines and words", lines[1].split()[2:4] == ["11", "20"], lines[1])
+        expect("comparison: figures that are gone from all pages, the generated ones too", lines[-1] == "figures that no page has any more: 2.5, 8081", lines[-1])
+        code, text = tree.run("--compare", "HEAD", "--page", "docs/new.md")
+        expect("comparison: of one page", code == 0 and "README.md" not in text and text.endswith("any more: none\n"), text)
+        code, text = tree.run("--compare", "nothing")
+        expect("comparison: with no commit", code == 2 and "expected a commit of this repository, got 'nothing'" in text, text)
+
+
 def main():
     script = os.path.abspath(sys.argv[1])
-    check_counts(load(script))
+    prose = load(script)
+    expect("the pages that users open first have targets", all(prose.is_page(page) for page in OPENED_FIRST), prose.GENERATED)
+    check_counts(prose)
     check_ratchet(script)
     check_strict(script)
-    code = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    expect("the table of the tree", code.returncode == 0 and "all comments" in code.stdout and "README.md" in code.stdout, code.stdout + code.stderr)
+    check_comparison(script)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    rows = {cells[0]: cells for cells in (re.split(r" {2,}", line) for line in done.stdout.splitlines()) if len(cells) > 2}
+    for name in (*OPENED_FIRST, "all pages", "compiler/lib/Codegen", "runtime/lib/exec", "all comments"):
+        expect(f"the table of the tree has {name}", done.returncode == 0 and int(rows.get(name, ["", "0"])[1]) > 300, rows.get(name, done.stderr))
+    expect("the table counts terms", rows[""][-1] == "terms" and rows["README.md"][-1].isdigit(), rows[""])
     return checks.finish()
 
 
