@@ -73,8 +73,8 @@ def images(text):
 def consoles(text):
     """(commands, output) of each block of a console; a command may have several lines."""
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S):
-        commands = re.findall(r"^\$ .*(?:\\\n.*)*", block, re.M)
-        yield commands, re.sub(r"^\$ .*(?:\\\n.*)*\n?", "", block, flags=re.M).strip()
+        command = r"^\$ (?:.*\\\n)*.*\n?"
+        yield re.findall(command, block, re.M), re.sub(command, "", block, flags=re.M).strip()
 
 
 def chart_ratios(text):

@@ -21,7 +21,9 @@ def front_page(tree):
         yield README, f"## {heading}\n", f"## About {heading}\n", f"expected the headings {', '.join(parts.HEADINGS)}"
     for tool in parts.TOOLS:
         yield README, f"$ build/bin/{tool} ", "$ build/bin/tool ", f"expected a command of {tool} with its output"
-    yield without(tree, README, r"(?<=--compare=cpu,vulkan\n)(?:.+\n)+?(?=```)", "expected a command of vx-run with its output")
+        block = next(block for block in re.findall(r"^```console\n.*?^```$", tree.read(README), re.M | re.S) if f"/bin/{tool} " in block)
+        commands = "".join(re.findall(r"^\$ (?:.*\\\n)*.*\n", block, re.M))
+        yield README, block, f"```console\n{commands}```", f"expected a command of {tool} with its output"
     yield README, f"]({parts.CHART})", "](docs/pictures/none.svg)", f"Speed: expected the picture {parts.CHART}"
     yield parts.CHART, "against ONNX Runtime", "against another", "expected a group of bars against ONNX Runtime"
     yield without(tree, parts.CHART, r"<desc>.*</desc>", "expected wins and losses", "<desc>CPU, f32, against PyTorch (eager): MLP 784, batch 128 1.66</desc>")

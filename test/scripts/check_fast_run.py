@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-TESTS = {"quick": "unit", "suite": "lit", "edges": "layers", "docs.pages": "docs", "docs.blocks": "docs", "network": "e2e", "large": "e2e;slow", "mutate": "fuzz", "install": "package"}
+TESTS = {"quick": "unit", "suite": "lit", "edges": "layers", "docs.pages": "docs", "docs.blocks": "docs", "network": "e2e", "large": "e2e;slow", "sweep": "unit;slow", "mutate": "fuzz", "install": "package"}
 QUICK = ["docs.pages", "edges", "quick", "suite"]
 
 
@@ -55,7 +55,7 @@ def main():
     expect("tests that run", QUICK, ran)
     expect("commands", ["setup", "check-format", "prose --diff", "build release"], commands)
     expect("closing line", "8 passed, 0 failed, 0 skipped", lines[-1])
-    expect("tests that are left out", ["left out (scripts/test runs them): 5 of 9 tests: by label 2 e2e, 1 fuzz, 1 package, 1 slow; docs.blocks",
+    expect("tests that are left out", ["left out (scripts/test runs them): 6 of 10 tests: by label 2 e2e, 1 fuzz, 1 package, 2 slow; docs.blocks",
                                        "left out (scripts/test runs them): the runtime built without LLVM, the sanitizers, the fuzzers"],
            [line for line in lines if line.startswith("left out (scripts/test runs")])
     expect("the limit", True, any("it aims at 8 on two cores, and fails above 10 where CI is set" in line for line in lines))
