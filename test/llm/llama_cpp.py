@@ -97,20 +97,20 @@ def build_locked(folder, jobs):
 
     once("unpacked", do=lambda: unpack(folder))
     once("built", FLAGS, TARGETS, do=build_library)
-    once("peer-built", peer.read_bytes(), do=lambda: run("the compiler", [
-        "c++", "-std=c++17", "-O2", f"-I{source / 'include'}", f"-I{source / 'ggml/include'}", str(peer), "-o", str(programs / "llama_cpp_peer"), f"-L{programs}", "-lllama", "-lggml",
-        "-lggml-base", f"-Wl,-rpath,{programs}"], log))
+    once("peer-built", peer.read_bytes(), "native", do=lambda: run("the compiler", [
+        "c++", "-std=c++17", "-O2", "-march=native", f"-I{source / 'include'}", f"-I{source / 'ggml/include'}", str(peer), "-o", str(programs / "llama_cpp_peer"), f"-L{programs}", "-lllama", "-lggml",
+        "-lggml-cpu", "-lggml-base", f"-Wl,-rpath,{programs}"], log))
     return programs
 
 
 class Peer:
-    """A process of llama_cpp_peer over a model with room for `room` tokens."""
+    """A process of llama_cpp_peer over a model with room for `room` tokens. With `exact` activations are not rounded to 8 bits."""
 
-    def __init__(self, programs, model, room=256):
+    def __init__(self, programs, model, room=256, exact=False):
         self.folder = tempfile.TemporaryDirectory()
         self.logits = os.path.join(self.folder.name, "logits")
         self.said = []
-        self.process = subprocess.Popen([str(pathlib.Path(programs) / "llama_cpp_peer"), str(model), str(room), self.logits], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([str(pathlib.Path(programs) / "llama_cpp_peer"), str(model), str(room), self.logits, *(["exact"] if exact else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=lambda: self.said.extend(self.process.stderr), daemon=True)
         self.reader.start()

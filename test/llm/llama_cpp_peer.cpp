@@ -1,6 +1,6 @@
 // Answers a test's questions with llama.cpp, whose library it is linked with by llama_cpp.py: no part of vx's build.
 //
-//   llama_cpp_peer MODEL CONTEXT LOGITS      answers the lines of standard input, a line each:
+//   llama_cpp_peer MODEL CONTEXT LOGITS [exact]   answers the lines of standard input, a line each:
 //
 //     prefill ID...           appends the logits of every token to the file LOGITS, f32, and prints "done ROWS"
 //     steps FIRST ID...       the same, of the tokens from FIRST on: the ones before them are one batch, they are one
@@ -12,9 +12,15 @@
 //
 //   llama_cpp_peer --f32 MODEL OUT           writes the model with all weights in F32, as llama-quantize does
 //
-// Keys and values are cached in F32, attention is computed without the fused kernel and weights are not packed again.
+// With "exact" products of weights in blocks take activations in F32, as they do in a file of the same weights in F32;
+// else llama.cpp rounds activations to 8 bits. Keys and values are cached in F32, attention is computed without the
+// fused kernel and weights are not packed again.
+#include "ggml-cpu.h"
 #include "llama.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -22,8 +28,12 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace {
 
@@ -39,9 +49,51 @@ void printErrors(ggml_log_level level, const char *text, void *) {
     std::cerr << text;
 }
 
+// The product of a row of weights in blocks and of activations in F32. A thread has the last rows as numbers, since
+// their products with several tokens are computed in turns.
+template <ggml_type type>
+void multiplyExactly(int count, float *result, size_t, const void *weights, size_t, const void *activations, size_t,
+                     int) {
+  struct Row {
+    const void *weights = nullptr;
+    std::vector<float> numbers;
+  };
+  thread_local std::array<Row, 64> rows;
+  const size_t size = ggml_row_size(type, count);
+  Row &row = rows[reinterpret_cast<uintptr_t>(weights) / size % rows.size()];
+  if (row.weights != weights || row.numbers.size() != static_cast<size_t>(count)) {
+    row.numbers.resize(static_cast<size_t>(count));
+    ggml_get_type_traits(type)->to_float(weights, row.numbers.data(), count);
+    row.weights = weights;
+  }
+  const float *a = row.numbers.data(), *b = static_cast<const float *>(activations);
+  std::array<float, 32> sums = {};
+  for (int i = 0; i < count; i += 32) // blocks have 32 elements or more
+    for (size_t lane = 0; lane < sums.size(); ++lane)
+      sums[lane] += a[static_cast<size_t>(i) + lane] * b[static_cast<size_t>(i) + lane];
+  double sum = 0;
+  for (const float lane : sums)
+    sum += lane;
+  *result = static_cast<float>(sum);
+}
+
+// ggml has its functions for a type in a table that is constant.
+template <ggml_type type>
+void makeExact() {
+  auto *traits = const_cast<ggml_type_traits_cpu *>(ggml_get_type_traits_cpu(type));
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)),
+             begin = reinterpret_cast<uintptr_t>(traits) / page * page, end = reinterpret_cast<uintptr_t>(traits + 1);
+  if (mprotect(reinterpret_cast<void *>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
+    throw std::runtime_error("the table of ggml's types cannot be written");
+  traits->vec_dot = multiplyExactly<type>;
+  traits->vec_dot_type = GGML_TYPE_F32;
+  traits->nrows = 1;
+}
+
 class Peer {
 public:
-  Peer(const std::string &path, uint32_t room, const std::string &logits) : file(logits, std::ios::binary) {
+  Peer(const std::string &path, uint32_t room, const std::string &logits, bool isExact)
+      : file(logits, std::ios::binary) {
     llama_model_params options = llama_model_default_params();
     options.n_gpu_layers = 0;
     options.use_extra_bufts = false;
@@ -51,6 +103,9 @@ public:
     words = llama_model_get_vocab(model.get());
     llama_context_params sizes = llama_context_default_params();
     sizes.n_ctx = sizes.n_batch = sizes.n_ubatch = room;
+    if (isExact) // more tokens take a kernel that knows activations of 8 bits only
+      sizes.n_ubatch = 4;
+    sizes.n_threads = sizes.n_threads_batch = static_cast<int32_t>(std::max(1u, std::thread::hardware_concurrency()));
     sizes.type_k = sizes.type_v = GGML_TYPE_F32;
     sizes.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
     context.reset(llama_init_from_model(model.get(), sizes));
@@ -165,8 +220,9 @@ void writeF32(const char *path, const char *out) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 4) {
-    std::cerr << "usage: llama_cpp_peer MODEL CONTEXT LOGITS | --f32 MODEL OUT\n";
+  const bool isExact = argc == 5 && std::string(argv[4]) == "exact";
+  if (argc != 4 && !isExact) {
+    std::cerr << "usage: llama_cpp_peer MODEL CONTEXT LOGITS [exact] | --f32 MODEL OUT\n";
     return 2;
   }
   llama_log_set(printErrors, nullptr);
@@ -176,7 +232,11 @@ int main(int argc, char **argv) {
       writeF32(argv[2], argv[3]);
       return 0;
     }
-    Peer peer(argv[1], static_cast<uint32_t>(std::atoll(argv[2])), argv[3]);
+    if (isExact) {
+      makeExact<GGML_TYPE_Q4_K>();
+      makeExact<GGML_TYPE_Q6_K>();
+    }
+    Peer peer(argv[1], static_cast<uint32_t>(std::atoll(argv[2])), argv[3], isExact);
     for (std::string line; std::getline(std::cin, line);)
       std::cout << peer.answer(line) << std::endl;
   } catch (const std::exception &error) {
