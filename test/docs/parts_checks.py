@@ -9,7 +9,7 @@ HEADINGS = ["Try it", "Speed", "What works where", "Other projects", "Not here",
 TOOLS = ["vx-compile", "vx-run", "vx-train"]
 CHART_PEERS = ["PyTorch", "ONNX Runtime"]
 PROJECTS = ["ONNX Runtime", "IREE", "llama.cpp"]
-LIMITS = ["Metal", "iOS", "Windows", "Android", "WebAssembly", "NPUs", "eager mode", "bf16 training", "conversations", "ROCm"]
+LIMITS = ["Metal", "iOS", "Windows", "Android", "WebAssembly", "NPUs", "eager mode", "bf16 training", "conversations", "ROCm", "quantisation tools"]
 AUDIENCES = {
     "ship a model": ["docs/start.md", "docs/install.md", "docs/features.md", "docs/python.md", "docs/benchmarks.md", "docs/onnx-ops.md", "docs/api.md"],
     "train a model": ["docs/training.md", "docs/dsl.md", "docs/python.md"],
