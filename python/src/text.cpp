@@ -42,6 +42,8 @@ void translate(const std::exception_ptr &raised, void *) {
   try {
     std::rethrow_exception(raised);
   } catch (const llm::Error &error) { // which is a vx::Error too
+    if (error.code() == VX_OUT_OF_MEMORY)
+      return raiseRuntime(error);
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const vx::Error &error) {
     raiseRuntime(error);

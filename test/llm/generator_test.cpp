@@ -3,6 +3,7 @@
 
 #include "library_models.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -312,6 +313,43 @@ TEST(Generator, HasSoMuchRoom) {
               "the prompt has 20 tokens, but the context has room for 20 with the answer: expected a shorter prompt or "
               "a larger context; the model takes up to 64",
               [&] { model.generate(std::vector<int32_t>(20, 1)); });
+}
+
+// A limit of memory with room for one page of the cache, of two.
+TEST(Generator, SaysWhichContextFits) {
+  const Module module(plainModel());
+  InstanceOptions options = onCpu();
+  options.symbols = {{"context", Context}, {"pages", 2}};
+  const std::pair<std::string, int64_t> sizes[] = {
+      {"tokens", Context}, {"sequences", 1}, {"most_pages", 2}, {"rows", 1}};
+  const vx_memory_estimate needs = estimateMemory(module, "extend", sizes, options);
+  const uint64_t call = needs.arena + needs.inputs + needs.results, page = needs.variables / 2;
+  options = onCpu();
+  options.memoryLimit = call + page;
+  try {
+    const Generator model(module, options);
+    ADD_FAILURE();
+  } catch (const llm::Error &error) {
+    EXPECT_EQ(error.code(), VX_OUT_OF_MEMORY);
+    EXPECT_THAT(error.what(),
+                testing::MatchesRegex(
+                    "the memory does not suffice: the weights need .*, the cache of 64 tokens .* and a call .*, but "
+                    "the memory limit, which does not count the weights, is .*: a context of up to 32 tokens fits"));
+  }
+  EXPECT_EQ(Generator(module, options, 32).generate(promptTokens(), greedy(12)).tokens, answerTokens());
+  options.memoryLimit = call + 2 * page;
+  EXPECT_EQ(Generator(module, options).context(), Context);
+  // A limit that the cache alone passes, and one without room for any page.
+  for (const uint64_t limit : {page / 2, call + page / 2}) {
+    options.memoryLimit = limit;
+    try {
+      const Generator model(module, options);
+      ADD_FAILURE();
+    } catch (const llm::Error &error) {
+      EXPECT_EQ(error.code(), VX_OUT_OF_MEMORY);
+      EXPECT_THAT(error.what(), testing::EndsWith(": no context fits"));
+    }
+  }
 }
 
 TEST(Generator, RefusesByName) {

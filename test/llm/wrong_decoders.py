@@ -1,6 +1,7 @@
 """Language models that are refused: GGUF files, folders, and runs of vx-llm. Each is a change of a model that is right, with the message that names it."""
 import json
 import os
+import re
 import shutil
 
 import gguf
@@ -264,6 +265,15 @@ def check_wrong_runs(bench):
     for name, changed in (("nameless", replaced(whole, b"extend\0", b"extenD\0")), ("swapped", swapped), ("narrow", narrow)):
         with open(bench.path(f"{name}.vxm"), "wb") as file:
             file.write(changed)
+    # A cache of 8 TiB at 16 million tokens.
+    large = llama_settings(vocab_size=20, max_position_embeddings=1 << 24, head_dim=1024, num_attention_heads=32, num_key_value_heads=32)
+    write_llama(bench.path("large.gguf"), large, llama_weights(large, 5), tokens=letters(20), ends=(19,))
+    module_of_large, _ = bench.compile_model(bench.path("large.gguf"), "large")
+    for device in bench.devices:
+        _, said = bench.tool("vx-llm", "run", module_of_large, "--prompt", "a", "--context", "16777216", f"--device={device}", "--no-fallback", code=3)
+        found = re.search(r"large.vxm: the memory does not suffice: the weights need [\d.]+ [KM]iB, the cache of 16777216 tokens 8.0 TiB and a call [\d.]+ [MG]iB, but the device has ([\d.]+) GiB: a context of up to (\d+) tokens fits\n", said)
+        bench.check(f"a cache beyond the memory on {device}", found and int(found[2]) % 32 == 0 and abs(int(found[2]) / 2**11 - float(found[1])) < 1, said)
+    bench.tool("vx-llm", "run", module_of_large, "--prompt", "a", "--context", "64", "--max-tokens", "1", "--device=cpu")
     for arguments, code, message in (
             (["run", module], 2, "run: expected --prompt"),
             (["run"], 2, "run: expected a module (.vxm), a GGUF file or a folder"),

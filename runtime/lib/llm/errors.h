@@ -11,6 +11,7 @@ namespace vx::llm {
 inline constexpr FormattedError<Error, VX_INVALID_MODULE> moduleError;
 inline constexpr FormattedError<Error, VX_INVALID_ARGUMENT> argumentError;
 inline constexpr FormattedError<Error, VX_UNSUPPORTED> unsupportedError;
+inline constexpr FormattedError<Error, VX_OUT_OF_MEMORY> memoryError;
 
 // Runs `body`; errors of tokenizers, templates and samplers become errors of this library.
 template <typename F>

@@ -2,6 +2,7 @@
 
 #include "errors.h"
 #include "generator_state.h"
+#include "memory.h"
 #include "model_module.h"
 
 #include "vx/base/utf8.h"
@@ -76,7 +77,9 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 Generator::Implementation::Implementation(const Module &module, InstanceOptions options, size_t context)
     : module(module), info(readModelInfo(module)), words(readWords(module, info)), room(roomOf(info, context)),
-      pagePlaces(readPagePlaces(module)), placed(module, withContext(std::move(options), room, pagesFor(room))),
+      pagePlaces(readPagePlaces(module)),
+      placed(placeModel(module, withContext(std::move(options), room, pagesFor(room)),
+                        {room, pagesFor(room), pagePlaces, PromptChunk})),
       extend(placed, findExtend(module)), decode(placed, findDecode(module)) {
   try {
     chat.emplace(info, words);

@@ -27,9 +27,10 @@
 namespace vx::llm {
 
 // An error of this library, as one line with the expected and the given value. Its code is VX_INVALID_ARGUMENT for a
-// prompt or an option that does not fit the model, VX_INVALID_MODULE for a module that is no language model or is
-// damaged, and VX_UNSUPPORTED for a conversation without a chat template that this library supports. Failures of the
-// runtime are thrown as vx::Error itself.
+// prompt or an option that does not fit the model, and VX_INVALID_MODULE for a module that is no language model or is
+// damaged. It is VX_UNSUPPORTED for a conversation without a chat template that this library supports, and
+// VX_OUT_OF_MEMORY for a model or a context that does not fit. Other failures of the runtime are thrown as vx::Error
+// itself.
 class VX_LLM_API Error : public vx::Error {
 public:
   using vx::Error::Error;
@@ -145,7 +146,8 @@ class VX_LLM_API Generator {
 public:
   // `context` is the room of the cache in tokens; 0: 4096, or the model's context if that is less. `options.symbols` is
   // not used. Throws Error: VX_INVALID_MODULE if the module is no language model, VX_INVALID_ARGUMENT for more than the
-  // model's context. Throws vx::Error if the runtime refuses the file or the device, or the memory does not suffice.
+  // model's context, VX_OUT_OF_MEMORY if the memory does not suffice, with the bytes of the weights and of the cache,
+  // and the largest context that fits. Throws vx::Error if the runtime refuses the file or the device.
   explicit Generator(const Module &module, InstanceOptions options = {}, size_t context = 0);
   explicit Generator(const std::string &path, InstanceOptions options = {}, size_t context = 0);
   Generator(Generator &&other) noexcept;

@@ -35,7 +35,8 @@ typedef struct vx_llm_generator vx_llm_generator;
  * \param context        Room for tokens of prompt and answer. 0: 4096, or the model's context if that is less.
  * \param out_generator  On success one reference; on failure NULL.
  * \returns VX_INVALID_MODULE when the module is no language model, VX_INVALID_ARGUMENT for more than the model's
- * context, and as vx_instance_create. Thread-safe. Blocks until the weights are in place. */
+ * context, VX_OUT_OF_MEMORY with the bytes of the weights and of the cache and the largest context that fits, and as
+ * vx_instance_create. Thread-safe. Blocks until the weights are in place. */
 VX_API VX_MUST_CHECK vx_status vx_llm_generator_create(vx_module *module, const vx_instance_options *options,
                                                        uint64_t context, vx_llm_generator **out_generator);
 
