@@ -3,6 +3,8 @@
 
   check_release.py REPOSITORY
 """
+import importlib.machinery
+import importlib.util
 import os
 import re
 import shutil
@@ -76,9 +78,45 @@ def states(text, version):
     return any(re.search(rf"(?<![\d.]){re.escape(version)}(?!\.?\d)", re.sub(r"//.*", "", line)) for line in text.splitlines())
 
 
+def check_pythons(expect):
+    """The Pythons that wheels are made for: a name in PATH that runs, else one of pyenv."""
+    loader = importlib.machinery.SourceFileLoader("release_files", os.path.join(SOURCE, "scripts/release-files"))
+    files = importlib.util.module_from_spec(importlib.util.spec_from_loader("release_files", loader))
+    loader.exec_module(files)
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory() as folder:
+        def python(path, code):
+            os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)
+            with open(f"{folder}/{path}", "w") as file:
+                file.write(f"#!/bin/sh\nexit {code}\n")
+            os.chmod(f"{folder}/{path}", 0o755)
+            return f"{folder}/{path}"
+
+        os.environ |= {"PATH": f"{folder}/bin", "PYENV_ROOT": f"{folder}/pyenv"}
+        later = lambda minor, path: [path] if (3, minor) > sys.version_info[:2] else []
+        expect("this Python alone", files.find_pythons() == [sys.executable], files.find_pythons())
+        python("bin/python3.12", 1)
+        python("bin/python3.13", 127)  # of pyenv, without a version that is chosen
+        python("pyenv/versions/3.11.7/bin/python3.11", 0)
+        python("pyenv/versions/3.13.0/bin/python3.12", 0)
+        python("pyenv/versions/3.13.0-broken/bin/python3.13", 1)
+        of_pyenv = python("pyenv/versions/3.13.1/bin/python3.13", 0)
+        expect("a Python of pyenv", files.find_pythons() == [sys.executable, *later(13, of_pyenv)], files.find_pythons())
+        of_path = python("bin/python3.12", 0)
+        python("pyenv/versions/3.12.1/bin/python3.12", 0)
+        expect("that of PATH first", files.find_pythons() == [sys.executable, *later(12, of_path), *later(13, of_pyenv)], files.find_pythons())
+        os.environ["PYENV_ROOT"] = ""
+        os.environ["HOME"] = folder
+        expect("no pyenv", files.find_pythons() == [sys.executable, *later(12, of_path)], files.find_pythons())
+    os.environ.clear()
+    os.environ |= before
+
+
 def main():
+    sys.dont_write_bytecode = True
     checks = Checks()
     checks.is_quiet, expect = True, checks.check
+    check_pythons(expect)
     with open(os.path.join(SOURCE, "CMakeLists.txt")) as file:
         current = re.search(r"^project\(vx VERSION ([\d.]+)", file.read(), re.M)[1]
     files = subprocess.run(["git", "-C", SOURCE, "grep", "-lIF", current], capture_output=True, text=True).stdout.split()
