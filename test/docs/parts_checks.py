@@ -44,7 +44,7 @@ TESTS = {
     "test/scripts/CMakeLists.txt": ["scripts.prose", "docs.prose", "scripts.figures", "scripts.pictures", "scripts.release", "scripts.test_fast", "scripts.test_shards"],
     "test/CMakeLists.txt": ["package.release", "compat", "compat.faults"],
 }
-SHARDS = {"site": "test/docs/check_site.py", "release": "test/package/run_release.py", "release-roots": "test/package/run_roots.py"}
+SHARDS = {"site": "test/docs/check_site.py", "release": "test/package/run_release.py --build build --source . --twice", "release-roots": "test/package/run_roots.py"}
 # (file, pattern, the part that it is).
 SETTINGS = [
     ("scripts/test", r'^step "[^"]*" scripts/prose --diff\b', "the ratchet on words of added lines"),
