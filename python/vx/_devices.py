@@ -180,6 +180,8 @@ def place(device) -> str:
     if device is not None:
         if not isinstance(device, (str, Device)):
             raise TypeError(f"device: expected a vx.Device or its name, got {type(device).__name__}")
+        if isinstance(device, str) and device:
+            Device(device) # ValueError for an unknown kind or number
         return str(device)
     default = default_device()
     with _state:

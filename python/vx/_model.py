@@ -244,8 +244,8 @@ class Model:
         """Trains for `epochs` more epochs, and returns a vx.History. Each fit begins its schedule and counts its steps and epochs anew; weights and the optimizer's state go on.
 
         `x`, `y`: arrays with all rows, as predict takes them, `y` for the loss; or x is (x, y), or (x, y, sample_weight), or a dict with both. `y` may be a dict by the names of the
-        targets. Or x is an iterable of batches of these, such as a DataLoader: it is iterated once for each epoch, and has as many steps as batches. An iterator, which ends once,
-        needs `steps_per_epoch`. Rows of arrays are drawn in a new order in each epoch; batches are not.
+        targets. Or x is an iterable of batches of these, such as a DataLoader: it is iterated once for each epoch, and has as many steps as batches. An iterator ends once: for
+        several epochs, or a schedule, it needs `steps_per_epoch`. Rows of arrays are drawn in a new order in each epoch; batches are not.
 
         `prefetch`: how many batches of an iterable, of the validation too, a thread fetches and converts while a step runs; 0: none. None: 2, or 0 for an iterator, since a generator may depend on the steps. A
         generator with `prefetch` runs on that thread and must not use the model. When fit ends early, the batches that were fetched are lost to an iterator.

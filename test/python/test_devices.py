@@ -97,6 +97,9 @@ class Devices(package_test.Package):
                     call()
         with unittest.mock.patch.dict(os.environ, {"VX_DEVICE": ""}):
             self.assertEqual(vx.default_device(), vx.Device("auto"))
+        for call in (lambda: vx.Instance(self.digits, device="gpu"), lambda: vx.Model(path, device="gpu"), lambda: vx.Model(path, "gpu", fallback=False, cache=False), lambda: vx.Session(self.digits, device="gpu")):
+            with self.assertRaisesRegex(ValueError, "^Device: expected one of auto, .*, got 'gpu'$"): # an argument, before the runtime and the compiler are asked
+                call()
         with self.assertRaisesRegex(TypeError, "device: expected a vx.Device or its name, got int"):
             vx.Instance(self.digits, device=0)
 
@@ -145,7 +148,7 @@ class Devices(package_test.Package):
         self.assertEqual(str(vx.zeros(3).device), "cpu:0")
         for call, error, text in ((lambda: vx.zeros(-1), ValueError, r"zeros: expected sizes of 0 or more, got \(-1,\)"), (lambda: vx.ones((2, 1.5)), ValueError, r"ones: expected sizes of 0 or more, got \(2, 1.5\)"), (lambda: vx.zeros(2, "f7"), ValueError, "expected an element type, got 'f7'"),
                                   (lambda: vx.ones(2, "i4"), ValueError, "ones: expected a type of .* or bf16, got 'i4'"), (lambda: vx.zeros(2, "string"), ValueError, "zeros: expected a type of"), (lambda: vx.zeros(2, device="cpu:8"), vx.Error, "device 'cpu:8' is not there"),
-                                  (lambda: vx.zeros(2, device="null"), vx.Error, "device 'null' keeps no values"), (lambda: vx.zeros(2).to("npu"), vx.Error, "device 'npu' is unknown"), (lambda: vx.zeros(2).to(3), TypeError, "device: expected a vx.Device or its name, got int"),
+                                  (lambda: vx.zeros(2, device="null"), vx.Error, "device 'null' keeps no values"), (lambda: vx.zeros(2).to("npu"), ValueError, "Device: expected one of auto, .*, got 'npu'"), (lambda: vx.zeros(2).to(3), TypeError, "device: expected a vx.Device or its name, got int"),
                                   (lambda: vx.zeros(2, "bf16").numpy(), TypeError, "numpy: expected a type that NumPy has, got bf16"), (lambda: vx.zeros((1 << 62, 1 << 62)), (ValueError, MemoryError, OverflowError, vx.Error), "")):
             with self.assertRaisesRegex(error, text):
                 call()

@@ -155,7 +155,7 @@ class Runs(package_test.Package):
                 with self.assertRaisesRegex(error, text) as raised:
                     ask(**how)
                 self.assertEqual(getattr(raised.exception, "code", None), code)
-        with self.assertRaisesRegex(vx.Error, "tpu"):
+        with self.assertRaisesRegex(ValueError, "Device: expected one of auto, .*, got 'tpu'"):
             module.estimate_memory(device="tpu", batch=1)
         with self.assertRaisesRegex(ValueError, "memory_limit: expected 0 to .*, got -1"):
             module.estimate_memory(memory_limit=-1, batch=1)
