@@ -100,6 +100,8 @@ class Devices(package_test.Package):
         for call in (lambda: vx.Instance(self.digits, device="gpu"), lambda: vx.Model(path, device="gpu"), lambda: vx.Model(path, "gpu", fallback=False, cache=False), lambda: vx.Session(self.digits, device="gpu")):
             with self.assertRaisesRegex(ValueError, "^Device: expected one of auto, .*, got 'gpu'$"): # an argument, before the runtime and the compiler are asked
                 call()
+        # A kind is any device of it, and no name is the best.
+        self.assertEqual([vx.Instance(self.digits, device=name).report()["wanted"] for name in ("cuda", "cuda:0", "")], ["cuda", "cuda:0", "auto"])
         with self.assertRaisesRegex(TypeError, "device: expected a vx.Device or its name, got int"):
             vx.Instance(self.digits, device=0)
 
