@@ -361,7 +361,7 @@ private:
       return false;
     entry.type = findGgufType(type);
     if (!entry.type)
-      return fail(joined(what, " has the type number ", type, ", which is not known"));
+      return fail(joined(what, ": expected the number of a type that GGUF has, got ", type));
     const int64_t row = entry.dims.empty() ? 1 : entry.dims.back();
     if (row % entry.type->block != 0)
       return fail(joined(what, ": ", typeText(entry), " has rows of ", static_cast<uint64_t>(row),

@@ -161,7 +161,7 @@ TEST(Gguf, Refused) {
   EXPECT_EQ(errorOf(GgufWriter().addTensor("t", {1, 1, 1, 1, 1}, 0, 4).bytes()),
             "tensor 't' has 5 dimensions, expected at most 4");
   EXPECT_EQ(errorOf(GgufWriter().addTensor("t", {1}, 4, 4).bytes()),
-            "tensor 't' has the type number 4, which is not known");
+            "tensor 't': expected the number of a type that GGUF has, got 4");
   EXPECT_EQ(errorOf(GgufWriter().addTensor("t", {48, 2}, 2, 54).bytes()),
             "tensor 't': q4_0[2,48] has rows of 48 elements, expected a multiple of 32");
   EXPECT_EQ(errorOf(GgufWriter().addTensor("t", {uint64_t(1) << 63}, 0, 4).bytes()),
