@@ -21,14 +21,21 @@ volatile std::sig_atomic_t isInterrupted = 0;
 class Interruptions {
 public:
   Interruptions() {
-    struct sigaction action{};
-    action.sa_handler = [](int) { isInterrupted = 1; };
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(SIGINT, &action, &old); // without SA_RESTART: a read ends
+    ::sigaction(SIGINT, nullptr, &old);
+    endReads(false);
   }
   ~Interruptions() { ::sigaction(SIGINT, &old, nullptr); }
   Interruptions(const Interruptions &) = delete;
   Interruptions &operator=(const Interruptions &) = delete;
+
+  // Whether Ctrl-C ends a read. It must not end a write, whose text would be lost: the program would end with an error.
+  static void endReads(bool ends) {
+    struct sigaction action{};
+    action.sa_handler = [](int) { isInterrupted = 1; };
+    action.sa_flags = ends ? 0 : SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGINT, &action, nullptr);
+  }
 
   // Waits for a line at a terminal. False after Ctrl-C, also one that came right before the wait.
   static bool awaitLine() {
@@ -201,7 +208,9 @@ private:
   static std::optional<std::string> readLine() {
     char *bytes = nullptr;
     size_t room = 0;
+    Interruptions::endReads(true);
     const ssize_t size = ::getline(&bytes, &room, stdin);
+    Interruptions::endReads(false);
     const std::unique_ptr<char, decltype(&std::free)> owner(bytes, &std::free);
     if (size < 0) {
       std::clearerr(stdin);
