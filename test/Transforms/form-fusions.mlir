@@ -782,3 +782,58 @@ func.func @squares(%0: tensor<2xf32>) -> tensor<2xf32> {
   %48 = vx.mul %47, %47 : tensor<2xf32>, tensor<2xf32>
   return %48 : tensor<2xf32>
 }
+
+// -----
+
+// A product reads the numbers of blocks as they are: it widens and multiplies them. What another op reads too is computed once for both.
+// CHECK-LABEL: func.func @numbers_of_blocks(
+// CHECK:         vx.fusion(%{{.+}}) : (tensor<1x2x2x4xf32>, tensor<3x2x2x4xi4>, tensor<3x2x1xf16>, tensor<3x2x2xi8>) -> tensor<1x3xf32>
+// CHECK:         vx.mul
+// CHECK:         vx.mul
+// CHECK:         vx.contract
+// CHECK-LABEL: func.func @numbers_that_are_read(
+// CHECK:         vx.fusion(%{{.+}}) : (tensor<3x2x2xi8>) -> tensor<3x2x2xf32>
+// CHECK:         vx.yield
+// CHECK:         vx.fusion(%{{.+}}) : (tensor<1x2x2x4xf32>, tensor<3x2x2x4xi4>, tensor<3x2x2xf32>) -> tensor<1x3xf32>
+func.func @numbers_of_blocks(%x: tensor<1x2x2x4xf32>) -> tensor<1x3xf32> {
+  %w = vx.constant dense_resource<w> : tensor<3x2x2x4xi4>
+  %c = vx.cast %w : tensor<3x2x2x4xi4> -> tensor<3x2x2x4xf32>
+  %own = vx.constant dense_resource<own> : tensor<3x2x2xi8>
+  %own_f = vx.cast %own : tensor<3x2x2xi8> -> tensor<3x2x2xf32>
+  %all = vx.constant dense_resource<all> : tensor<3x2x1xf16>
+  %all_f = vx.cast %all : tensor<3x2x1xf16> -> tensor<3x2x1xf32>
+  %all_b = vx.broadcast %all_f, [0, 1, 2] : tensor<3x2x1xf32> -> tensor<3x2x2xf32>
+  %n = vx.mul %all_b, %own_f : tensor<3x2x2xf32>, tensor<3x2x2xf32>
+  %s = vx.broadcast %n, [0, 1, 2] : tensor<3x2x2xf32> -> tensor<3x2x2x4xf32>
+  %d = vx.mul %c, %s : tensor<3x2x2x4xf32>, tensor<3x2x2x4xf32>
+  %r = vx.contract %x, %d batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] : tensor<1x2x2x4xf32>, tensor<3x2x2x4xf32>
+  return %r : tensor<1x3xf32>
+}
+func.func @numbers_that_are_read(%x: tensor<1x2x2x4xf32>) -> (tensor<1x3xf32>, tensor<3x2x2xf32>) {
+  %w = vx.constant dense_resource<w> : tensor<3x2x2x4xi4>
+  %c = vx.cast %w : tensor<3x2x2x4xi4> -> tensor<3x2x2x4xf32>
+  %own = vx.constant dense_resource<own> : tensor<3x2x2xi8>
+  %own_f = vx.cast %own : tensor<3x2x2xi8> -> tensor<3x2x2xf32>
+  %s = vx.broadcast %own_f, [0, 1, 2] : tensor<3x2x2xf32> -> tensor<3x2x2x4xf32>
+  %d = vx.mul %c, %s : tensor<3x2x2x4xf32>, tensor<3x2x2x4xf32>
+  %r = vx.contract %x, %d batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] : tensor<1x2x2x4xf32>, tensor<3x2x2x4xf32>
+  return %r, %own_f : tensor<1x3xf32>, tensor<3x2x2xf32>
+}
+
+// -----
+
+// Two readers of a weight decode it for themselves: a product, and the rows that are picked from it.
+// CHECK-LABEL: func.func @two_readers(
+// CHECK:         %[[ROWS:.+]] = vx.fusion(%[[W:.+]], %{{.+}}) : (tensor<8x4xi8>, tensor<3xi64>) -> tensor<3x4xf32>
+// CHECK:         vx.cast
+// CHECK:         vx.gather
+// CHECK:         vx.fusion(%[[ROWS]], %[[W]]) : (tensor<3x4xf32>, tensor<8x4xi8>) -> tensor<3x8xf32>
+// CHECK:         vx.cast
+// CHECK:         vx.contract
+func.func @two_readers(%i: tensor<3xi64>) -> tensor<3x8xf32> {
+  %w = vx.constant dense_resource<w> : tensor<8x4xi8>
+  %c = vx.cast %w : tensor<8x4xi8> -> tensor<8x4xf32>
+  %rows = vx.gather %c, %i axis = 0 : tensor<8x4xf32>, tensor<3xi64>
+  %r = vx.contract %rows, %c batch = [] x [] contracting = [1] x [1] : tensor<3x4xf32>, tensor<8x4xf32>
+  return %r : tensor<3x8xf32>
+}

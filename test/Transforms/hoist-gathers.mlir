@@ -63,17 +63,35 @@ func.func @stay(%i: tensor<2xi64>, %x: tensor<4x3xf32>) -> (tensor<2x3xf32>, ten
 
 // -----
 
-// Numbers in blocks: the bytes of the rows, also where a product reads the whole table.
+// Numbers in blocks: the bytes of the rows. A table that a product reads too, in any function, is read in the form that the product has.
 // CHECK-LABEL: func.func @blocks(
 // CHECK-SAME:    %[[I:[^ :]+]]: tensor<?xi64, #vx.enc<[n]>>
 // CHECK:         %[[W:.+]] = vx.constant
-// CHECK:         %[[D:.+]] = vx.decode_blocks q8_0 %[[W]] : tensor<4x34xui8>
 // CHECK:         %[[G:.+]] = vx.gather %[[W]], %[[I]] axis = 0 : tensor<4x34xui8>
 // CHECK:         %[[R:.+]] = vx.decode_blocks q8_0 %[[G]] : tensor<?x34xui8, #vx.enc<[n, 34]>>
+// CHECK:         return %[[R]]
+// CHECK-LABEL: func.func @embedding(
+// CHECK:         %[[D:.+]] = vx.decode_blocks
+// CHECK:         vx.gather %[[D]]
+// CHECK-LABEL: func.func @head(
+// CHECK:         %[[D:.+]] = vx.decode_blocks
+// CHECK:         %[[R:.+]] = vx.gather %[[D]]
 // CHECK:         vx.contract %[[R]], %[[D]]
 vx.symbol "n"
-func.func @blocks(%i: tensor<?xi64, #vx.enc<[n]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+func.func @blocks(%i: tensor<?xi64, #vx.enc<[n]>>) -> tensor<?x32xf32, #vx.enc<[n, 32]>> {
   %w = vx.constant dense<1> : tensor<4x34xui8>
+  %d = vx.decode_blocks q8_0 %w : tensor<4x34xui8>
+  %r = vx.gather %d, %i axis = 0 : tensor<4x32xf32>, tensor<?xi64, #vx.enc<[n]>>
+  return %r : tensor<?x32xf32, #vx.enc<[n, 32]>>
+}
+func.func @embedding(%i: tensor<?xi64, #vx.enc<[n]>>) -> tensor<?x32xf32, #vx.enc<[n, 32]>> {
+  %w = vx.constant dense<2> : tensor<4x34xui8>
+  %d = vx.decode_blocks q8_0 %w : tensor<4x34xui8>
+  %r = vx.gather %d, %i axis = 0 : tensor<4x32xf32>, tensor<?xi64, #vx.enc<[n]>>
+  return %r : tensor<?x32xf32, #vx.enc<[n, 32]>>
+}
+func.func @head(%i: tensor<?xi64, #vx.enc<[n]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  %w = vx.constant dense<2> : tensor<4x34xui8>
   %d = vx.decode_blocks q8_0 %w : tensor<4x34xui8>
   %r = vx.gather %d, %i axis = 0 : tensor<4x32xf32>, tensor<?xi64, #vx.enc<[n]>>
   %p = vx.contract %r, %d batch = [] x [] contracting = [1] x [1] : tensor<?x32xf32, #vx.enc<[n, 32]>>, tensor<4x32xf32>

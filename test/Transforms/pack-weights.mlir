@@ -133,3 +133,36 @@ func.func @low_bits(%x: tensor<3x4xf32>, %t: tensor<3x2x2xf32>, %y: tensor<1x5x5
   %5 = vx.conv %g, %kd strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 20 channels_last : tensor<1x5x5x20xf32>, tensor<20x1x3x3xf32>
   return %0, %1, %2, %3, %4, %5 : tensor<3x128xf32>, tensor<3x20xf32>, tensor<3x32xf32>, tensor<1x5x5x20xf32>, tensor<3x20xf32>, tensor<1x5x5x20xf32>
 }
+
+// Numbers of blocks are packed as the columns are, before they are widened and multiplied: a kernel reads few bytes, and neighbours in one load. Those
+// of a column lie so already.
+// CHECK-LABEL: func.func @numbers_of_blocks(
+// CHECK:         %[[O:.+]] = vx.pack %{{.+}} dim = 0 tile = 64 permutation = [0, 1, 2] : tensor<64x2x2xi8>
+// CHECK:         %[[OU:.+]] = vx.unpack %[[O]] dim = 0 permutation = [0, 1, 2]
+// CHECK:         %[[OF:.+]] = vx.cast %[[OU]]
+// CHECK:         %[[N:.+]] = vx.mul %{{.+}}, %[[OF]] : tensor<64x2x2xf32>, tensor<64x2x2xf32>
+// CHECK:         vx.broadcast %[[N]], [0, 1, 2] : tensor<64x2x2xf32> -> tensor<64x2x2x4xf32>
+// CHECK:         %[[M:.+]] = vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 1, 2] : tensor<64x2x2xf32>
+// CHECK-NOT:     vx.pack
+// CHECK:         vx.broadcast %{{.+}}, [0] : tensor<64xf32> -> tensor<64x2x2x4xf32>
+// ORDER-LABEL: func.func @numbers_of_blocks(
+func.func @numbers_of_blocks(%x: tensor<1x2x2x4xf32>) -> tensor<1x64xf32> {
+  %w = vx.constant dense_resource<w> : tensor<64x2x2x4xi4>
+  %c = vx.cast %w : tensor<64x2x2x4xi4> -> tensor<64x2x2x4xf32>
+  %own = vx.constant dense_resource<own> : tensor<64x2x2xi8>
+  %own_f = vx.cast %own : tensor<64x2x2xi8> -> tensor<64x2x2xf32>
+  %all = vx.constant dense_resource<all> : tensor<64x2x1xf16>
+  %all_f = vx.cast %all : tensor<64x2x1xf16> -> tensor<64x2x1xf32>
+  %all_b = vx.broadcast %all_f, [0, 1, 2] : tensor<64x2x1xf32> -> tensor<64x2x2xf32>
+  %n = vx.mul %all_b, %own_f : tensor<64x2x2xf32>, tensor<64x2x2xf32>
+  %s = vx.broadcast %n, [0, 1, 2] : tensor<64x2x2xf32> -> tensor<64x2x2x4xf32>
+  %d = vx.mul %c, %s : tensor<64x2x2x4xf32>, tensor<64x2x2x4xf32>
+  %m = vx.constant dense_resource<m> : tensor<64x2x2xf32>
+  %mb = vx.broadcast %m, [0, 1, 2] : tensor<64x2x2xf32> -> tensor<64x2x2x4xf32>
+  %e = vx.add %d, %mb : tensor<64x2x2x4xf32>, tensor<64x2x2x4xf32>
+  %k = vx.constant dense_resource<k> : tensor<64xf32>
+  %kb = vx.broadcast %k, [0] : tensor<64xf32> -> tensor<64x2x2x4xf32>
+  %f = vx.mul %e, %kb : tensor<64x2x2x4xf32>, tensor<64x2x2x4xf32>
+  %r = vx.contract %x, %f batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] : tensor<1x2x2x4xf32>, tensor<64x2x2x4xf32>
+  return %r : tensor<1x64xf32>
+}

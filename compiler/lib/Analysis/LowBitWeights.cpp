@@ -55,15 +55,17 @@ static bool isOfConstantBits(Value tensor) {
 }
 
 /// True for a constant or a variable of integers of 8 or 4 bits, in any shape, for such bits of a constant, and for a
-/// constant of floats of 16 bits.
+/// constant of floats of 16 bits, or such floats whose bits are computed from integer constants.
 static bool isLowBitConstant(Value tensor) {
   Type element = getElementTypeOrSelf(tensor.getType());
   while (auto reshape = tensor.getDefiningOp<ReshapeOp>())
     tensor = reshape.getInput();
   if (getSplatNumber(tensor))
     return false;
-  if (element.isF16() || element.isBF16())
-    return isa_and_nonnull<ConstantOp>(tensor.getDefiningOp());
+  if (element.isF16() || element.isBF16()) {
+    auto bits = tensor.getDefiningOp<BitcastOp>();
+    return isa_and_nonnull<ConstantOp>(tensor.getDefiningOp()) || (bits && isOfConstantBits(bits.getInput()));
+  }
   return (element.isInteger(8) || element.isInteger(4)) &&
          (isa_and_nonnull<VariableLoadOp>(tensor.getDefiningOp()) || isOfConstantBits(tensor));
 }
@@ -155,30 +157,24 @@ std::optional<int64_t> LowBitWeight::findBlock(int64_t dim) const {
   return block && differsInPlaces ? std::nullopt : std::optional(block.value_or(0));
 }
 
-Value LowBitWeight::decode(GraphBuilder &g, Value elements, std::optional<int64_t> splitDim) const {
+Value LowBitWeight::decode(GraphBuilder &g, Value elements, function_ref<Value(const Repeated &)> repeat) const {
   SmallVector<DimAttr> dims = getDims(cast<RankedTensorType>(elements.getType()));
   IRMapping mapping;
   mapping.map(integers, elements);
-  auto cut = [&](Value operand) -> Value {
-    if (!splitDim || mapping.contains(operand))
-      return operand;
+  auto map = [&](Value operand) {
+    if (mapping.contains(operand))
+      return;
     auto type = getTensorType(dims, getElementTypeOrSelf(operand.getType()));
     bool isJoined;
-    BroadcastOp broadcast = findBroadcast(operand, isJoined);
-    if (!broadcast)
-      return g.emitConstant(DenseElementsAttr::get(cast<ShapedType>(type), getSplatNumber(operand)));
-    if (isJoined)
-      return broadcast.getResult();
-    SmallVector<int64_t> dimensions;
-    for (int64_t to : broadcast.getDimensions())
-      dimensions.push_back(to > *splitDim ? to + 1 : to);
-    return g.emitAs<BroadcastOp>(type, broadcast.getInput(), dimensions);
+    if (Attribute number = getSplatNumber(operand))
+      mapping.map(operand, g.emitConstant(DenseElementsAttr::get(cast<ShapedType>(type), number)));
+    else if (BroadcastOp broadcast = findBroadcast(operand, isJoined))
+      mapping.map(operand, repeat({operand, broadcast, isJoined}));
   };
   Value decoded;
   for (Operation *op : ops) {
     for (Value operand : op->getOperands())
-      if (Value own = cut(operand); own != operand)
-        mapping.map(operand, own);
+      map(operand);
     Operation *clone = g.builder.clone(*op, mapping);
     decoded = clone->getResult(0);
     decoded.setType(getTensorType(dims, getElementTypeOrSelf(decoded.getType())));

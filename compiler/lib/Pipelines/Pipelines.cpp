@@ -166,7 +166,7 @@ void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) 
   applyPrecision.precision = options.precision;
   pm.addNestedPass<func::FuncOp>(createApplyPrecisionPass(applyPrecision));
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
-  pm.addNestedPass<func::FuncOp>(createHoistGathersPass());
+  pm.addPass(createHoistGathersPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   canonicalise(pm);
   ShadowWeightsPassOptions shadows;

@@ -34,8 +34,14 @@ bool isHostScalar(OpOperand &use) {
 
 namespace {
 
-/// True for a part of the decoding of a weight of few bits that only products read: each decodes what it reads.
-bool isDecodedByProducts(Operation *op) {
+/// True for a reader of weights of few bits that decodes what it reads.
+bool decodesWhatItReads(Operation *op) {
+  auto gather = dyn_cast<GatherOp>(op);
+  return isa<ContractOp, ConvOp>(op) || (gather && !gather.getMembers());
+}
+
+/// True for a part of the decoding of a weight of few bits that only such readers have.
+bool isDecodedByReaders(Operation *op) {
   if (op->getNumResults() != 1 || !op->hasTrait<OpTrait::Elementwise>() || !decodesLowBits(op->getResult(0)))
     return false;
   llvm::SetVector<Operation *> visited;
@@ -44,9 +50,9 @@ bool isDecodedByProducts(Operation *op) {
     if (visited[next]->use_empty())
       return false;
     for (Operation *user : visited[next]->getUsers()) {
-      if (isa<ContractOp, ConvOp>(user))
+      if (decodesWhatItReads(user))
         continue;
-      if (user->getNumResults() != 1 || !user->hasTrait<OpTrait::Elementwise>())
+      if (!isa<BroadcastOp>(user) && (user->getNumResults() != 1 || !user->hasTrait<OpTrait::Elementwise>()))
         return false;
       visited.insert(user);
     }
@@ -113,7 +119,8 @@ bool isNumberOfSizes(Operation *op, unsigned depth = 4) {
 
 /// True when each kernel that needs the op computes it anew. Of constants that holds for a repeated number.
 bool isFree(Operation *op) {
-  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op) || isCheckOfReaders(op) || isNumberOfSizes(op))
+  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op) || isCheckOfReaders(op) || isNumberOfSizes(op) ||
+      isDecodedByReaders(op))
     return true;
   DenseElementsAttr value;
   if (auto constant = dyn_cast<ConstantOp>(op))
@@ -173,7 +180,7 @@ llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
       constantBytes[op->getResult(0)] = isFree(op) ? 0 : getStaticSizeInBytes(type);
     if (variables.isLoad(op))
       constantBytes[op->getResult(0)] = getStaticSizeInBytes(type);
-    if (isa<UnpackOp>(op) || isDecodedByProducts(op))
+    if (isa<UnpackOp>(op) || isDecodedByReaders(op))
       return;
     bool isView = (isFree(op) && !mayFault(op)) || isa<ReshapeOp>(op);
     if (op->getNumOperands() == 0 || (!isView && (!isComputedByKernel(op) || mayFault(op))))
@@ -574,14 +581,12 @@ private:
       Operation *user = use.getOwner();
       if (!members.contains(user) || isComputedAnew(user) || isUpdated(use))
         return false;
-      if (getRole(user) == Role::Anchor && !user->hasTrait<OpTrait::TakesPrologue>() && !isDecodedByProducts(producer))
+      if (getRole(user) == Role::Anchor && !user->hasTrait<OpTrait::TakesPrologue>())
         return false;
       usersPreserveElements &= identity.contains(user) && user->hasTrait<OpTrait::Elementwise>();
     }
-    // An op that could end another anchor's kernel does not begin this one's, but for numbers of few bits, which are
-    // not kept as floats.
-    if (anchor && getRole(producer) == Role::Pointwise && !usersPreserveElements && isEpilogue(producer) &&
-        !isDecodedByProducts(producer))
+    // An op that could end another anchor's kernel does not begin this one's.
+    if (anchor && getRole(producer) == Role::Pointwise && !usersPreserveElements && isEpilogue(producer))
       return false;
     if (isPartOfSum(producer))
       return true;

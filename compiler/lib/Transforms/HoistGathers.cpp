@@ -2,7 +2,9 @@
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -86,23 +88,43 @@ struct HoistGatherAboveElementwise : OpRewritePattern<GatherOp> {
   }
 };
 
+/// Constants of bytes whose numbers products read.
+using SharedBytes = llvm::DenseSet<Attribute>;
+
+SharedBytes findBytesOfProducts(ModuleOp module) {
+  SharedBytes found;
+  module.walk([&](DecodeBlocksOp decode) {
+    auto bytes = decode.getInput().getDefiningOp<ConstantOp>();
+    if (bytes && llvm::any_of(decode->getUsers(), llvm::IsaPred<ContractOp>))
+      found.insert(bytes.getValue());
+  });
+  return found;
+}
+
 /// gather(decode(bytes), i) -> decode(gather(bytes, i))
 ///
-/// Whether the whole input is read too does not matter: a product decodes what it reads.
+/// Where a product of any function reads the whole input too, it reads the numbers in a layout of its own. So does the
+/// gather then: a device has one copy of them.
 struct HoistGatherAboveBlocks : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
+  HoistGatherAboveBlocks(MLIRContext *context, const SharedBytes &ofProducts)
+      : OpRewritePattern(context), ofProducts(ofProducts) {}
 
   LogicalResult matchAndRewrite(GatherOp gather, PatternRewriter &rewriter) const override {
     auto decode = gather.getInput().getDefiningOp<DecodeBlocksOp>();
     if (!decode || gather.getMembers() ||
         static_cast<int64_t>(gather.getAxis()) + 1 >= decode.getResult().getType().getRank())
       return rewriter.notifyMatchFailure(gather, "the input is not decoded from rows of bytes");
+    if (auto bytes = decode.getInput().getDefiningOp<ConstantOp>(); bytes && ofProducts.contains(bytes.getValue()))
+      return rewriter.notifyMatchFailure(gather, "a product reads the input too");
     GraphBuilder g(rewriter, gather.getLoc());
     Value rows = g.emit<GatherOp>(decode.getInput(), gather.getIndices(), static_cast<int64_t>(gather.getAxis()),
                                   IntegerAttr(), gather.getInRange());
     rewriter.replaceOp(gather, g.emit<DecodeBlocksOp>(decode.getFormat(), rows));
     return success();
   }
+
+private:
+  const SharedBytes &ofProducts;
 };
 
 struct HoistGathersPass : impl::HoistGathersPassBase<HoistGathersPass> {
@@ -110,7 +132,9 @@ struct HoistGathersPass : impl::HoistGathersPassBase<HoistGathersPass> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<HoistGatherAboveElementwise, HoistGatherAboveBlocks>(&getContext());
+    const SharedBytes ofProducts = findBytesOfProducts(getOperation());
+    patterns.add<HoistGatherAboveElementwise>(&getContext());
+    patterns.add<HoistGatherAboveBlocks>(&getContext(), ofProducts);
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }

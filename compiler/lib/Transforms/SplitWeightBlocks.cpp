@@ -16,29 +16,131 @@ namespace vx {
 
 namespace {
 
+/// How many blocks have a number in common, where the numbers of blocks are computed from numbers of groups of them;
+/// else 1.
+int64_t countGroupedBlocks(Value factor, int64_t dim, int64_t blocks) {
+  int64_t grouped = 1;
+  SetVector<Operation *> visited;
+  visited.insert(factor.getDefiningOp());
+  for (size_t next = 0; next < visited.size(); ++next) {
+    Operation *op = visited[next];
+    if (auto reshape = dyn_cast_if_present<ReshapeOp>(op)) {
+      // [..., groups, blocks of one] -> [..., blocks]
+      auto from = cast<RankedTensorType>(reshape.getInput().getType()), to = reshape.getType();
+      auto numbers = reshape.getInput().getDefiningOp<MulOp>();
+      if (numbers && decodesLowBits(numbers.getResult()) && to.getRank() == dim + 1 && from.getRank() == dim + 2 &&
+          to.getDimSize(dim) == blocks && from.getShape().take_front(dim) == to.getShape().take_front(dim))
+        grouped = from.getDimSize(dim + 1);
+      visited.insert(reshape.getInput().getDefiningOp());
+    } else if (auto broadcast = dyn_cast_if_present<BroadcastOp>(op)) {
+      visited.insert(broadcast.getInput().getDefiningOp());
+    } else if (op && op->hasTrait<OpTrait::Elementwise>()) {
+      for (Value operand : op->getOperands())
+        visited.insert(operand.getDefiningOp());
+    }
+  }
+  return grouped;
+}
+
+/// `numbers` in another shape. Where they are computed from numbers of few bits, these get the shape: a kernel computes
+/// nothing through a view.
+Value reshapeNumbers(GraphBuilder &g, Value numbers, ArrayRef<DimAttr> dims) {
+  Value source = numbers;
+  while (auto reshape = source.getDefiningOp<ReshapeOp>())
+    source = reshape.getInput();
+  auto widening = source.getDefiningOp<CastOp>();
+  if (!widening || !decodesLowBits(source))
+    return g.reshape(source, dims);
+  return g.cast(g.reshape(widening.getInput(), dims), g.typeOf(source).getElementType());
+}
+
+/// A weight whose dimension is split into its blocks, or groups of blocks, and the places of one.
+struct SplitWeight {
+  Value weight;
+  SmallVector<int64_t> sizes; // of what the dimension was split into
+};
+
+Value splitDim(GraphBuilder &g, Value value, int64_t dim, ArrayRef<int64_t> sizes) {
+  SmallVector<DimAttr> dims = getDims(g.typeOf(value));
+  dims.erase(dims.begin() + dim);
+  for (auto [place, size] : llvm::enumerate(sizes))
+    dims.insert(dims.begin() + dim + place, g.dim(size));
+  return g.reshape(value, dims);
+}
+
+std::optional<SplitWeight> splitWeight(GraphBuilder &g, Value value, int64_t dim, const DerivableVariables &variables) {
+  std::optional<LowBitWeight> weight = LowBitWeight::find(value, variables);
+  const int64_t block = weight ? weight->findBlock(dim).value_or(0) : 0;
+  if (block == 0)
+    return std::nullopt;
+  const int64_t blocks = weight->getIntegers().getType().getDimSize(dim) / block;
+  const int64_t grouped = countGroupedBlocks(value, dim, blocks);
+  SplitWeight split;
+  split.sizes = {blocks, block};
+  if (grouped > 1)
+    split.sizes = {blocks / grouped, grouped, block};
+  const int64_t more = static_cast<int64_t>(split.sizes.size()) - 1;
+  Value integers = splitDim(g, weight->getIntegers(), dim, split.sizes);
+  auto repeat = [&](const LowBitWeight::Repeated &numbers) -> Value {
+    BroadcastOp broadcast = numbers.broadcast;
+    Value own = broadcast.getInput();
+    SmallVector<int64_t> dims(broadcast.getDimensions());
+    const auto *place = llvm::find(dims, dim);
+    const int64_t at = place - dims.begin();
+    const bool isOfGroups = grouped > 1 && place != dims.end() && g.typeOf(own).getDimSize(at) == blocks;
+    for (int64_t &to : dims)
+      to = to > dim ? to + more - (numbers.isJoined ? 1 : 0) : to;
+    SmallVector<DimAttr> ownDims = getDims(g.typeOf(own));
+    if (isOfGroups) {
+      ownDims[at] = g.dim(blocks / grouped);
+      ownDims.insert(ownDims.begin() + at + 1, g.dim(grouped));
+      dims.insert(dims.begin() + at + 1, dim + 1);
+    }
+    own = reshapeNumbers(g, own, ownDims);
+    auto type = getTensorType(getDims(g.typeOf(integers)), g.typeOf(own).getElementType());
+    return g.emitAs<BroadcastOp>(type, own, dims);
+  };
+  split.weight = weight->decode(g, integers, repeat);
+  return split;
+}
+
 LogicalResult splitBlocks(ContractOp op, const DerivableVariables &variables) {
   if (op.getRhsContracting().size() != 1)
     return success();
   int64_t lhsDim = op.getLhsContracting().front(), rhsDim = op.getRhsContracting().front();
-  std::optional<LowBitWeight> weight = LowBitWeight::find(op.getRhs(), variables);
-  int64_t block = weight ? weight->findBlock(rhsDim).value_or(0) : 0;
-  if (block == 0)
+  OpBuilder builder(op);
+  GraphBuilder g(builder, op.getLoc());
+  std::optional<SplitWeight> rhs = splitWeight(g, op.getRhs(), rhsDim, variables);
+  if (!rhs)
+    return success();
+  const int64_t more = static_cast<int64_t>(rhs->sizes.size()) - 1;
+  auto shift = [&](ArrayRef<int64_t> dims, int64_t behind) {
+    return llvm::map_to_vector(dims, [&](int64_t d) { return d > behind ? d + more : d; });
+  };
+  Value lhs = splitDim(g, op.getLhs(), lhsDim, rhs->sizes);
+  Value result =
+      g.emit<ContractOp>(lhs, rhs->weight, shift(op.getLhsBatch(), lhsDim), shift(op.getRhsBatch(), rhsDim),
+                         llvm::to_vector(llvm::seq(lhsDim, lhsDim + more + 1)),
+                         llvm::to_vector(llvm::seq(rhsDim, rhsDim + more + 1)), op.getSumsAttr(), op.getFactorsAttr());
+  if (g.hasRefused())
+    return failure();
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+  return success();
+}
+
+/// Rows that are picked from a weight of a product: in the form in which the product has it.
+LogicalResult splitBlocks(GatherOp op, const DerivableVariables &variables) {
+  constexpr int64_t ofRow = 1;
+  if (op.getMembers() || op.getAxis() != 0 || op.getInput().getType().getRank() != 2)
     return success();
   OpBuilder builder(op);
   GraphBuilder g(builder, op.getLoc());
-  auto split = [&](Value value, int64_t dim) {
-    SmallVector<DimAttr> dims = getDims(g.typeOf(value));
-    dims[dim] = g.dim(weight->getIntegers().getType().getDimSize(rhsDim) / block);
-    dims.insert(dims.begin() + dim + 1, g.dim(block));
-    return g.reshape(value, dims);
-  };
-  auto shift = [](ArrayRef<int64_t> dims, int64_t behind) {
-    return llvm::map_to_vector(dims, [&](int64_t d) { return d > behind ? d + 1 : d; });
-  };
-  Value rhs = weight->decode(g, split(weight->getIntegers(), rhsDim), rhsDim);
-  Value result = g.emit<ContractOp>(split(op.getLhs(), lhsDim), rhs, shift(op.getLhsBatch(), lhsDim),
-                                    shift(op.getRhsBatch(), rhsDim), ArrayRef<int64_t>{lhsDim, lhsDim + 1},
-                                    ArrayRef<int64_t>{rhsDim, rhsDim + 1}, op.getSumsAttr(), op.getFactorsAttr());
+  std::optional<SplitWeight> table = splitWeight(g, op.getInput(), ofRow, variables);
+  if (!table)
+    return success();
+  Value rows = g.emit<GatherOp>(table->weight, op.getIndices(), int64_t(0), IntegerAttr(), op.getInRange());
+  Value result = g.reshape(rows, getDims(g.typeOf(op.getResult())));
   if (g.hasRefused())
     return failure();
   op.getResult().replaceAllUsesWith(result);
@@ -49,11 +151,16 @@ LogicalResult splitBlocks(ContractOp op, const DerivableVariables &variables) {
 struct SplitWeightBlocksPass : impl::SplitWeightBlocksPassBase<SplitWeightBlocksPass> {
   void runOnOperation() override {
     const DerivableVariables variables(getOperation());
-    SmallVector<ContractOp> products;
-    getOperation().walk([&](ContractOp op) { products.push_back(op); });
-    for (ContractOp op : products)
-      if (failed(splitBlocks(op, variables)))
+    SmallVector<Operation *> readers;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ContractOp, GatherOp>(op))
+        readers.push_back(op);
+    });
+    for (Operation *op : readers) {
+      auto product = dyn_cast<ContractOp>(op);
+      if (failed(product ? splitBlocks(product, variables) : splitBlocks(cast<GatherOp>(op), variables)))
         return signalPassFailure();
+    }
   }
 };
 

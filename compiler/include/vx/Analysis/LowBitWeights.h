@@ -4,6 +4,7 @@
 
 #include "vx/Analysis/DerivableVariables.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
 
 namespace vx {
 
@@ -27,9 +28,17 @@ public:
   /// blocks, and nothing where blocks lie along another dimension, have several sizes, or go with numbers of each
   /// place.
   std::optional<int64_t> findBlock(int64_t dim) const;
-  /// The weight, computed from `elements` in the place of the integers. These have the same shape, or two dimensions in
-  /// the place of `splitDim`: its blocks, and the places of one.
-  mlir::Value decode(GraphBuilder &g, mlir::Value elements, std::optional<int64_t> splitDim = std::nullopt) const;
+  /// Numbers of the weight that a broadcast repeats along it. `isJoined`: `value` has one dimension where the broadcast
+  /// has two, which are blocks and the places of one.
+  struct Repeated {
+    mlir::Value value;
+    BroadcastOp broadcast;
+    bool isJoined;
+  };
+  /// The weight, computed from `elements` in the place of the integers, in their shape, in which `repeat` gives
+  /// repeated numbers.
+  mlir::Value decode(GraphBuilder &g, mlir::Value elements,
+                     llvm::function_ref<mlir::Value(const Repeated &)> repeat) const;
 
 private:
   mlir::TypedValue<mlir::RankedTensorType> integers;

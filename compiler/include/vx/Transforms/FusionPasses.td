@@ -110,8 +110,9 @@ def SplitWeightBlocksPass : Pass<"vx-split-weight-blocks", "::mlir::func::FuncOp
         %w = vx.mul (vx.cast (vx.reshape %integers)), %s : tensor<64x32x512xf32>
         %0 = vx.contract (vx.reshape %x), %w batch = [] x [] contracting = [1, 2] x [0, 1] : tensor<8x64x32xf32>, tensor<64x32x512xf32>
 
-    Leaves alone blocks along another dimension, and blocks of several sizes. Needs: the graph phase. Keeps: dynamic shapes of the other operand.
-    Numerics: none.
+    If blocks have numbers that are computed from those of groups of blocks, there are three dimensions: groups, blocks of one, and places. A
+    gather of rows of such a weight picks them from the form that a product reads. Leaves alone blocks along another dimension, and blocks
+    of several sizes. Needs: the graph phase. Keeps: dynamic shapes of the other operand. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }

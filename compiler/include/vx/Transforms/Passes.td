@@ -185,7 +185,7 @@ def SinkBroadcastsPass : Pass<"vx-sink-broadcasts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
-def HoistGathersPass : Pass<"vx-hoist-gathers", "::mlir::func::FuncOp"> {
+def HoistGathersPass : Pass<"vx-hoist-gathers", "::mlir::ModuleOp"> {
   let summary = "Pick rows before computing them";
   let description = [{
     If elementwise ops compute a table from constants (a table of embeddings that is stored in small integers with scales), rows are picked
@@ -194,8 +194,8 @@ def HoistGathersPass : Pass<"vx-hoist-gathers", "::mlir::func::FuncOp"> {
         %1 = vx.cast %table : tensor<100x4xi8> -> tensor<100x4xf32>       ->   %1 = vx.gather %table, %rows axis = 0
         %2 = vx.gather %1, %rows axis = 0                                      %2 = vx.cast %1
 
-    Leaves alone a table that another op reads too, more than eight ops, and rows that are picked by tuples. Needs: `vx-fold-constants`
-    before, which computes small tables once. Keeps: dynamic shapes. Numerics: none.
+    Numbers in blocks (`vx.decode_blocks`) likewise. Leaves alone a table that another op reads too, one of blocks that a product of any function
+    reads, more than eight ops, and rows that are picked by tuples. Needs: `vx-fold-constants` before, which computes small tables once. Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }

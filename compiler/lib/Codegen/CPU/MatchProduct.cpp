@@ -50,8 +50,11 @@ static linalg::GenericOp findUnpacking(Value tensor) {
     auto generic = dyn_cast_or_null<linalg::GenericOp>(found[next]);
     if (!generic)
       continue;
-    if (generic->hasAttr(vxk::kUnpackingAttr))
-      return found[next] == found.front() || isElementwiseOf(tensor, generic) ? generic : linalg::GenericOp();
+    const bool isUnpacking = generic->hasAttr(vxk::kUnpackingAttr);
+    if (isUnpacking && (found[next] == found.front() || isElementwiseOf(tensor, generic)))
+      return generic;
+    if (isUnpacking) // of numbers that are repeated
+      continue;
     for (Value input : generic.getDpsInputs())
       found.insert(input.getDefiningOp());
   }
