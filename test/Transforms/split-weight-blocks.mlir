@@ -1,4 +1,9 @@
 // RUN: vx-opt %s --split-input-file --vx-split-weight-blocks | FileCheck %s
+// RUN: vx-opt %s --split-input-file --vx-split-weight-blocks=strict-math=true | FileCheck %s --check-prefix=STRICT
+
+// Every rounding step is kept: no product may apply the numbers of a block to its sum.
+// STRICT-COUNT-3: contracting = [1, 2
+// STRICT-NOT:     vx.block_sums
 
 // Scales and zero points of blocks of 2 along the sum; the other numbers are those of columns, or of all elements.
 // CHECK-LABEL: func.func @blocks(
@@ -24,7 +29,7 @@ func.func @blocks(%x: tensor<3x4xf32>) -> tensor<3x2xf32> {
   // CHECK: %[[ONE:.*]] = vx.constant dense<1.000000e+00> : tensor<2x2x2xf32>
   // CHECK: %[[F:.*]] = vx.add %[[E]], %[[ONE]]
   // CHECK: %[[OF_X:.*]] = vx.reshape %[[X]] : tensor<3x4xf32> -> tensor<3x2x2xf32>
-  // CHECK: vx.contract %[[OF_X]], %[[F]] batch = [] x [] contracting = [1, 2] x [0, 1]
+  // CHECK: vx.contract %[[OF_X]], %[[F]] batch = [] x [] contracting = [1, 2] x [0, 1] {vx.block_sums}
   %r = vx.contract %x, %f batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x2xf32>
   return %r : tensor<3x2xf32>
 }
@@ -42,7 +47,7 @@ func.func @transposed(%x: tensor<?x6xf32, #vx.enc<[N, 6]>>) -> tensor<?x2xf32, #
   %s = vx.reshape %s1 : tensor<2x2x3xf32> -> tensor<2x6xf32>
   %c = vx.cast %w : tensor<2x6xi4> -> tensor<2x6xf32>
   %d = vx.mul %c, %s : tensor<2x6xf32>, tensor<2x6xf32>
-  // CHECK: vx.contract %{{.*}}, %{{.*}} batch = [] x [] contracting = [1, 2] x [1, 2] : tensor<?x2x3xf32, #vx.enc<[N, 2, 3]>>, tensor<2x2x3xf32>
+  // CHECK: vx.contract %{{.*}}, %{{.*}} batch = [] x [] contracting = [1, 2] x [1, 2] {vx.block_sums} : tensor<?x2x3xf32, #vx.enc<[N, 2, 3]>>, tensor<2x2x3xf32>
   %r = vx.contract %x, %d batch = [] x [] contracting = [1] x [1] : tensor<?x6xf32, #vx.enc<[N, 6]>>, tensor<2x6xf32>
   return %r : tensor<?x2xf32, #vx.enc<[N, 2]>>
 }
@@ -111,7 +116,7 @@ func.func @groups(%x: tensor<1x8xf32>) -> tensor<1x3xf32> {
   // CHECK: %[[W:.*]] = vx.cast %[[V]] : tensor<3x2x2xf16> -> tensor<3x2x2xf32>
   // CHECK: %[[M:.*]] = vx.broadcast %[[W]], [0, 1, 2] : tensor<3x2x2xf32> -> tensor<3x2x2x2xf32>
   // CHECK: %[[E:.*]] = vx.add %[[D]], %[[M]]
-  // CHECK: vx.contract %{{.*}}, %[[E]] batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] : tensor<1x2x2x2xf32>, tensor<3x2x2x2xf32>
+  // CHECK: vx.contract %{{.*}}, %[[E]] batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] {vx.block_sums} : tensor<1x2x2x2xf32>, tensor<3x2x2x2xf32>
   %r = vx.contract %x, %e batch = [] x [] contracting = [1] x [1] : tensor<1x8xf32>, tensor<3x8xf32>
   return %r : tensor<1x3xf32>
 }

@@ -14,7 +14,7 @@ import gguf
 import numpy as np
 
 # The parts of the file that `write` makes: 3 matrices of 64 x 64 weights, 6 bits each on a device, and a norm in f32.
-PARTS = [("q", "q4_1", 3, 3 * 64 * 64 * 6 // 8), ("norm", "f32", 1, 256)]
+PARTS = [("q", "q4_1", 3, 3 * 64 * 64 * 5 // 8), ("norm", "f32", 1, 256)]
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
 
 
@@ -84,8 +84,8 @@ def main():
               PARTS and facts["device_bytes"] == sum(size for *_, size in PARTS), facts["parts"])
         code, text, error = tool("vx-llm", "show", folder / "small.gguf")
         for part in ("6 layers, 64 wide, 4 heads on 2, context 8192", "7.8 KiB in 4 tensors of 1 file: 12352 parameters", "3.0 MiB at 4096 tokens, 24.0 MiB at 32768 tokens (beyond the model's context of 8192)",
-                     "gpt2 (gpt-2), 4 tokens, begin ?, end 3", "    | <user>Hello<end>\n", "  runs       vx-llm run\n", "  memory     weights 9.2 KiB; with the cache in f32 6.0 MiB at 4096 tokens, 48.0 MiB at 32768\n",
-                     "    q                  q4_1      3     9.0 KiB  integers of 4 bits, a scale and a minimum for each 32 in f32: 6 bits a weight\n", "    norm               f32       1   256 bytes  as in the file\n"):
+                     "gpt2 (gpt-2), 4 tokens, begin ?, end 3", "    | <user>Hello<end>\n", "  runs       vx-llm run\n", "  memory     weights 7.8 KiB; with the cache in f32 6.0 MiB at 4096 tokens, 48.0 MiB at 32768\n",
+                     "    q                  q4_1      3     7.5 KiB  integers of 4 bits, 4 bytes of scales and minimums for each 32: 5 bits a weight\n", "    norm               f32       1   256 bytes  as in the file\n"):
             check(f"show prints '{part.strip()}'", code == 0 and part in text, text + error)
 
         write(folder / "gemma.gguf", "gemma3", keys=[("add_sliding_window", 512), ("add_key_length", 32), ("add_value_length", 8)])

@@ -131,19 +131,20 @@ std::string findRefusal(const LanguageModelFacts &facts) {
   return facts.noTokenizer.empty() ? "" : "the tokenizer is refused";
 }
 
-/// How products read a block format on a device (docs/language-models.md): vx-compile puts the integers in their order
-/// when a module is loaded, and what is between 4 and 8 bits takes 8.
+/// How a block format lies on a device (docs/language-models.md): vx-compile puts the integers in the order of products
+/// when a module is loaded, and what is between 4 and 8 bits takes 8. The f16 of a block stay, and the integers that
+/// scale its parts take a byte each.
 struct DeviceForm {
   std::string_view type;
-  unsigned integerBits, group; // weights for each scale
+  unsigned integerBits, elements, numberBytes; // of a block
   bool hasMinimum;
 
-  double bits() const { return integerBits + 32.0 * (hasMinimum ? 2 : 1) / group; }
+  double bits() const { return integerBits + 8.0 * numberBytes / elements; }
 };
-constexpr DeviceForm DeviceForms[] = {{"q4_0", 4, 32, false}, {"q4_1", 4, 32, true},    {"q5_0", 8, 32, false},
-                                      {"q5_1", 8, 32, true},  {"q8_0", 8, 32, false},   {"q2_k", 4, 16, true},
-                                      {"q3_k", 4, 16, false}, {"q4_k", 4, 32, true},    {"q5_k", 8, 32, true},
-                                      {"q6_k", 8, 16, false}, {"iq4_nl", 8, 32, false}, {"mxfp4", 8, 32, false}};
+constexpr DeviceForm DeviceForms[] = {
+    {"q4_0", 4, 32, 2, false},  {"q4_1", 4, 32, 4, true},    {"q5_0", 8, 32, 2, false},   {"q5_1", 8, 32, 4, true},
+    {"q8_0", 8, 32, 2, false},  {"q2_k", 4, 256, 36, true},  {"q3_k", 4, 256, 18, false}, {"q4_k", 4, 256, 20, true},
+    {"q5_k", 8, 256, 20, true}, {"q6_k", 8, 256, 18, false}, {"iq4_nl", 8, 32, 2, false}, {"mxfp4", 8, 32, 4, false}};
 
 /// "attn_q" of "blk.3.attn_q.weight".
 std::string partOf(std::string_view tensor) {
@@ -170,18 +171,17 @@ void readParts(const GgufModel &model, LanguageModelFacts &facts) {
       if (isLookedUp)
         part->form = "as in the file; rows are looked up";
       else if (hasForm)
-        part->form = fmt::format("integers of {} bits, a scale{} for each {} in f32: {} bits a weight{}",
-                                 form->integerBits, form->hasMinimum ? " and a minimum" : "", form->group, form->bits(),
-                                 isTable ? "; and as in the file, for rows that are looked up" : "");
+        part->form = fmt::format("integers of {} bits, {} bytes of scales{} for each {}: {} bits a weight{}",
+                                 form->integerBits, form->numberBytes, form->hasMinimum ? " and minimums" : "",
+                                 form->elements, form->bits(), isTable ? "; rows are looked up in it too" : "");
       else
         part->form =
             std::string_view(tensor.type->name) == "f32" ? "as in the file" : "as in the file; computed in f32";
     }
     ++part->tensors;
     const uint64_t weights = tensor.bytes.size() / tensor.type->bytes * tensor.type->block;
-    uint64_t bytes = hasForm ? static_cast<uint64_t>(static_cast<double>(weights) * form->bits() / 8) : 0;
-    if (!hasForm || isTable)
-      bytes += tensor.bytes.size();
+    const uint64_t bytes =
+        hasForm ? static_cast<uint64_t>(static_cast<double>(weights) * form->bits() / 8) : tensor.bytes.size();
     part->deviceBytes += bytes;
     facts.deviceBytes += bytes;
   }

@@ -24,7 +24,7 @@ struct PartFacts {
   std::string name;
   const GgufType *type = nullptr;
   uint64_t tensors = 0, deviceBytes = 0;
-  std::string form; // on the device: "integers of 4 bits, a scale and a minimum for each 32 in f32: 6 bits a weight"
+  std::string form; // on the device: "integers of 4 bits, 4 bytes of scales and minimums for each 32: 5 bits a weight"
 };
 
 // The cache of keys and values of a decoder, in f16.

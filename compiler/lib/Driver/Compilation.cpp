@@ -357,7 +357,7 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
       return Outcome::Cancelled;
     OwningOpRef<ModuleOp> module = cast<ModuleOp>(bucket.module.get()->clone());
     PassManager pm(module->getContext());
-    buildFusedPipeline(pm, backend, specs.front());
+    buildFusedPipeline(pm, backend, specs.front(), options.strictMath);
     if (options.stopAfter > Phase::Fused)
       buildKernelsPipeline(pm, backend);
     if (options.stopAfter > Phase::Kernels)

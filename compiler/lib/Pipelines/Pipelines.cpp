@@ -180,7 +180,7 @@ void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) 
   pm.addPass(createVerifyOptimisedPass(verify));
 }
 
-void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
+void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec, bool strictMath) {
   pm.addNestedPass<func::FuncOp>(
       createDecomposePass([&backend, spec](Operation *op) { return backend.decomposes(op, spec); }));
   pm.addNestedPass<func::FuncOp>(createWidenElementsPass());
@@ -195,7 +195,9 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     views.chainsOnly = true;
     pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass(views));
   }
-  pm.addNestedPass<func::FuncOp>(createSplitWeightBlocksPass());
+  SplitWeightBlocksPassOptions splitBlocks;
+  splitBlocks.strictMath = strictMath;
+  pm.addNestedPass<func::FuncOp>(createSplitWeightBlocksPass(splitBlocks));
   if (layouts.packedWeights) {
     PackWeightsPassOptions pack;
     pack.tileBytes = layouts.packedWeightBytes;

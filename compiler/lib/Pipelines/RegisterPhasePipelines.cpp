@@ -89,7 +89,9 @@ void registerPhasePipelines(TargetLookup lookup) {
                                                        buildOptimisedPipeline(pm, optimised);
                                                      });
   registerForTarget("vx-fused", "From the optimised phase to the fused phase, as the target asks for it", lookup,
-                    buildFusedPipeline);
+                    [](OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
+                      buildFusedPipeline(pm, backend, spec, /*strictMath=*/false);
+                    });
   registerForTarget(
       "vx-kernels", "From the fused phase to the kernels phase", lookup,
       [](OpPassManager &pm, const TargetBackend &backend, const TargetSpec &) { buildKernelsPipeline(pm, backend); });

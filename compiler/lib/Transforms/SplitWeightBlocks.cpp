@@ -104,7 +104,7 @@ std::optional<SplitWeight> splitWeight(GraphBuilder &g, Value value, int64_t dim
   return split;
 }
 
-LogicalResult splitBlocks(ContractOp op, const DerivableVariables &variables) {
+LogicalResult splitBlocks(ContractOp op, const DerivableVariables &variables, bool strictMath) {
   if (op.getRhsContracting().size() != 1)
     return success();
   int64_t lhsDim = op.getLhsContracting().front(), rhsDim = op.getRhsContracting().front();
@@ -124,6 +124,8 @@ LogicalResult splitBlocks(ContractOp op, const DerivableVariables &variables) {
                          llvm::to_vector(llvm::seq(rhsDim, rhsDim + more + 1)), op.getSumsAttr(), op.getFactorsAttr());
   if (g.hasRefused())
     return failure();
+  if (!strictMath)
+    result.getDefiningOp()->setAttr(kBlockSumsAttr, builder.getUnitAttr());
   op.getResult().replaceAllUsesWith(result);
   op.erase();
   return success();
@@ -149,6 +151,8 @@ LogicalResult splitBlocks(GatherOp op, const DerivableVariables &variables) {
 }
 
 struct SplitWeightBlocksPass : impl::SplitWeightBlocksPassBase<SplitWeightBlocksPass> {
+  using SplitWeightBlocksPassBase::SplitWeightBlocksPassBase;
+
   void runOnOperation() override {
     const DerivableVariables variables(getOperation());
     SmallVector<Operation *> readers;
@@ -158,7 +162,7 @@ struct SplitWeightBlocksPass : impl::SplitWeightBlocksPassBase<SplitWeightBlocks
     });
     for (Operation *op : readers) {
       auto product = dyn_cast<ContractOp>(op);
-      if (failed(product ? splitBlocks(product, variables) : splitBlocks(cast<GatherOp>(op), variables)))
+      if (failed(product ? splitBlocks(product, variables, strictMath) : splitBlocks(cast<GatherOp>(op), variables)))
         return signalPassFailure();
     }
   }

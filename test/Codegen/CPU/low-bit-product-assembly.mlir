@@ -15,6 +15,10 @@
 // LOOPS:      halves:
 // LOOPS-NEXT:   8 multiply-adds, 0 of them scalar, in 2{{[0-9]}} instructions, 0 of them on the stack
 
+// The same of a block, whose scale and minimum its sum has: outside of the loop, each is one load of 16 neighbours.
+// LOOPS:      block_sums:
+// LOOPS-NEXT:   8 multiply-adds, 0 of them scalar, in {{2[0-9]|3[0-4]}} instructions, 0 of them on the stack
+
 // ASM-LABEL: few_rows:
 // ASM:         vpmovsxbd {{.*}}(%
 // ASM:         vcvtdq2ps
@@ -85,5 +89,27 @@ vx.kernel @halves "x" symbols [] workgroups <6> #vx.cpu_product<tile = [132, 192
   %u = vx.unpack %p dim = 1 permutation = [1, 0] : tensor<16x1000x64xi4> -> tensor<1000x1024xi4>
   %c = vx.cast %u : tensor<1000x1024xi4> -> tensor<1000x1024xf32>
   %0 = vx.contract %a, %c batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<1x1000xf32>, tensor<1000x1024xf32>
+  vx.yield %0 : tensor<1x1024xf32>
+}
+
+// -----
+
+// ASM-LABEL: block_sums:
+// ASM:         vperm{{ps|d}} %zmm
+// ASM:         vfmadd
+// ASM:         vcvtph2ps {{.*}}(%
+vx.kernel @block_sums "x" symbols [] workgroups <6> #vx.cpu_product<tile = [132, 192]> {
+^bb0(%a: tensor<1x32x32xf32>, %p: tensor<16x32x32x64xui4>, %s: tensor<32x32x32xf16>, %m: tensor<32x32x32xf16>):
+  %u = vx.unpack %p dim = 0 permutation = [0, 1, 2] : tensor<16x32x32x64xui4> -> tensor<1024x32x32xui4>
+  %c = vx.cast %u : tensor<1024x32x32xui4> -> tensor<1024x32x32xf32>
+  %su = vx.unpack %s dim = 0 permutation = [0, 1] : tensor<32x32x32xf16> -> tensor<1024x32xf16>
+  %sf = vx.cast %su : tensor<1024x32xf16> -> tensor<1024x32xf32>
+  %sb = vx.broadcast %sf, [0, 1] : tensor<1024x32xf32> -> tensor<1024x32x32xf32>
+  %mu = vx.unpack %m dim = 0 permutation = [0, 1] : tensor<32x32x32xf16> -> tensor<1024x32xf16>
+  %mf = vx.cast %mu : tensor<1024x32xf16> -> tensor<1024x32xf32>
+  %mb = vx.broadcast %mf, [0, 1] : tensor<1024x32xf32> -> tensor<1024x32x32xf32>
+  %d = vx.mul %c, %sb : tensor<1024x32x32xf32>, tensor<1024x32x32xf32>
+  %e = vx.sub %d, %mb : tensor<1024x32x32xf32>, tensor<1024x32x32xf32>
+  %0 = vx.contract %a, %e batch = [] x [] contracting = [1, 2] x [1, 2] {vx.anchor, vx.block_sums} : tensor<1x32x32xf32>, tensor<1024x32x32xf32>
   vx.yield %0 : tensor<1x1024xf32>
 }

@@ -64,8 +64,8 @@ void buildGraphPipeline(mlir::OpPassManager &pm, const GraphOptions &options);
 void buildGradPipeline(mlir::OpPassManager &pm, const GradOptions &options);
 /// grad -> optimised, for one version of the model: the general one, or one with some of its sizes
 void buildOptimisedPipeline(mlir::OpPassManager &pm, const OptimisedOptions &options);
-/// optimised -> fused, for one target
-void buildFusedPipeline(mlir::OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec);
+/// optimised -> fused, for one target. `strictMath` keeps every rounding step of the model.
+void buildFusedPipeline(mlir::OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec, bool strictMath);
 /// fused -> kernels
 void buildKernelsPipeline(mlir::OpPassManager &pm, const TargetBackend &backend);
 /// kernels -> schedule

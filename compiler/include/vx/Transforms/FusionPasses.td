@@ -112,8 +112,10 @@ def SplitWeightBlocksPass : Pass<"vx-split-weight-blocks", "::mlir::func::FuncOp
 
     If blocks have numbers that are computed from those of groups of blocks, there are three dimensions: groups, blocks of one, and places. A
     gather of rows of such a weight picks them from the form that a product reads. Leaves alone blocks along another dimension, and blocks
-    of several sizes. Needs: the graph phase. Keeps: dynamic shapes of the other operand. Numerics: none.
+    of several sizes. Needs: the graph phase. Keeps: dynamic shapes of the other operand. Numerics: none; but the product is marked
+    `vx.block_sums`, without `strict-math`: a kernel may apply the numbers of a block to the block's sum, which then is rounded once.
   }];
+  let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false", "Mark no product">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 

@@ -340,8 +340,8 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
                                            int64_t rowCount, int64_t vectors) {
   VectorType vector = vectorType(type.getElementType());
   // Two vectors of one tile are neighbours in memory.
-  const bool isPaired = product.decodesAlone && product.subByte && !readsBlockOfB && vectors % 2 == 0 &&
-                        product.tile % (2 * blocking.lanes) == 0;
+  const bool isPaired = (product.decodesAlone || sumsBlocks()) && product.subByte && !readsBlockOfB &&
+                        vectors % 2 == 0 && product.tile % (2 * blocking.lanes) == 0;
   SmallVector<Value> sums, sumPlaces;
   for (int64_t r = 0; r < rowCount; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
@@ -352,12 +352,21 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
         sums.push_back(vector::LoadOp::create(builder, loc, vector, accumulators, sumPlaces.back()));
     }
   // Of a pair of vectors, the first has the even columns while products are added, and the second the odd ones.
-  auto exchange = [&](function_ref<std::pair<Value, Value>(Value, Value)> change) {
+  auto exchange = [&](MutableArrayRef<Value> sums, function_ref<std::pair<Value, Value>(Value, Value)> change) {
     for (size_t first = 0; isPaired && first < sums.size(); first += 2)
       std::tie(sums[first], sums[first + 1]) = change(sums[first], sums[first + 1]);
   };
-  if (!blocking.isOneDepthBlock)
-    exchange([&](Value low, Value high) {
+  auto exchangeBack = [&](MutableArrayRef<Value> sums) {
+    exchange(sums, [&](Value even, Value odd) {
+      Value both = vector::InterleaveOp::create(builder, loc, even, odd);
+      auto take = [&](int64_t from) -> Value {
+        return vector::ExtractStridedSliceOp::create(builder, loc, both, from, blocking.lanes, 1);
+      };
+      return std::pair(take(0), take(blocking.lanes));
+    });
+  };
+  if (!blocking.isOneDepthBlock && !sumsBlocks())
+    exchange(sums, [&](Value low, Value high) {
       auto both = vector::ShuffleOp::create(builder, loc, low, high, joinedLanes());
       auto parts = vector::DeinterleaveOp::create(builder, loc, both);
       return std::pair<Value, Value>(parts.getRes1(), parts.getRes2());
@@ -384,9 +393,11 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
   }
   SmallVector<LaneIndex> at = ivs;
   Value firstStep = depth.lower; // of a range, along the last k dimension
+  // Groups of several vectors end inside of the columns.
+  const Value mask = product.isDecoded && !readsBlockOfB
+                         ? maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns || vectors > 1)
+                         : Value();
   if (product.isDecoded && !readsBlockOfB) {
-    // Groups of several vectors end inside of the columns.
-    Value mask = maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns || vectors > 1);
     const Value table = isPaired ? makeTable() : Value();
     b.decode = [&, mask, table](Value loaded, Value k, size_t v, SmallVectorImpl<Value> &made) {
       at[product.n] = {places[v], 1, {}};
@@ -416,14 +427,27 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
     LogicalResult done = forEachRun(
         depth, product.k, hasWholeRuns, at,
         [&](Range run, Value origin) {
-          Value before = minus(plus(origin, run.lower), depth.lower);
-          a.first = plus(rowsOfA.first, times(before, a.step));
+          Value done = minus(plus(origin, run.lower), depth.lower);
+          a.first = plus(rowsOfA.first, times(done, a.step));
           for (auto [first, ofAll] : llvm::zip_equal(b.first, columnsOfB.first))
-            first = plus(ofAll, times(before, b.step));
+            first = plus(ofAll, times(done, b.step));
           firstStep = run.lower;
-          SmallVector<Value> next = multiply(a, b, minus(run.upper, run.lower), sums, signs);
-          llvm::copy(next, sums.begin());
-          return success(!next.empty());
+          SmallVector<Value> before = sums;
+          if (sumsBlocks())
+            before.assign(sums.size(), arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vector)));
+          SmallVector<Value> next = multiply(a, b, minus(run.upper, run.lower), before, signs);
+          if (next.empty())
+            return failure();
+          if (!sumsBlocks()) {
+            llvm::copy(next, sums.begin());
+            return success();
+          }
+          exchangeBack(next);
+          SmallVector<Value> columnPlaces;
+          for (int64_t v = 0; v < vectors; ++v)
+            columnPlaces.push_back(plus(column, v * blocking.lanes));
+          at[product.k.back()] = {run.lower, 0, {}};
+          return addBlockSums(at, columnPlaces, mask, a, run, next, sums);
         },
         sums);
     if (failed(done))
@@ -431,13 +455,8 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
   }
   if (sums.empty())
     return failure();
-  exchange([&](Value even, Value odd) {
-    Value both = vector::InterleaveOp::create(builder, loc, even, odd);
-    auto take = [&](int64_t from) -> Value {
-      return vector::ExtractStridedSliceOp::create(builder, loc, both, from, blocking.lanes, 1);
-    };
-    return std::pair(take(0), take(blocking.lanes));
-  });
+  if (!sumsBlocks())
+    exchangeBack(sums);
   for (auto [place, value] : llvm::zip_equal(sumPlaces, sums))
     vector::StoreOp::create(builder, loc, value, accumulators, place);
   return success();

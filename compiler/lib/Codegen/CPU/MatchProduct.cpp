@@ -78,6 +78,64 @@ static bool dependsOnOne(Value tensor, Value source) {
   return true;
 }
 
+/// True where the elements of `tensor` do not differ along a dimension.
+static bool isInvariantAlong(Value tensor, unsigned dim) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return isa_and_nonnull<linalg::FillOp>(tensor.getDefiningOp());
+  if (op.getNumReductionLoops() != 0 || op.getBody()
+                                            ->walk([](Operation *inner) {
+                                              return isa<linalg::IndexOp>(inner) ? WalkResult::interrupt()
+                                                                                 : WalkResult::advance();
+                                            })
+                                            .wasInterrupted())
+    return false;
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    std::optional<unsigned> place = map.getResultPosition(getAffineDimExpr(dim, op.getContext()));
+    return place ? isInvariantAlong(input->get(), *place) : !map.isFunctionOfDim(dim);
+  });
+}
+
+/// Finds the numbers of blocks that B is computed with, where these only scale and shift what the packed B decides.
+static void matchBlockSteps(Product &product, OpOperand *operand) {
+  AffineMap map = product.op.getMatchingIndexingMap(operand);
+  std::optional<unsigned> inner = map.getResultPosition(getAffineDimExpr(product.k.back(), product.op.getContext()));
+  SmallVector<Product::BlockStep> steps;
+  Value tensor = operand->get();
+  auto unpack = product.unpackedB.getDefiningOp<linalg::GenericOp>();
+  while (inner && !dependsOnOne(tensor, product.unpackedB)) {
+    auto op = tensor.getDefiningOp<linalg::GenericOp>();
+    if (!op || op.getNumDpsInputs() != 2 || op.getNumReductionLoops() != 0 ||
+        op.getBody()->getOperations().size() != 2 ||
+        !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap own) { return own.isIdentity(); }))
+      return;
+    Operation *step = &op.getBody()->front();
+    auto left = dyn_cast<BlockArgument>(step->getOperand(0)),
+         right = step->getNumOperands() == 2 ? dyn_cast<BlockArgument>(step->getOperand(1)) : BlockArgument();
+    if (!left || !right || !isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(step))
+      return;
+    auto isCore = [&](BlockArgument argument) {
+      Value input = op->getOperand(argument.getArgNumber());
+      return input == product.unpackedB || isElementwiseOf(input, unpack);
+    };
+    if (isCore(left) == isCore(right) || (isa<arith::SubFOp>(step) && !isCore(left)))
+      return;
+    auto ofArgument = [&](BlockArgument argument) { return op->getOperand(argument.getArgNumber()); };
+    Value numbers = ofArgument(isCore(left) ? right : left);
+    if (!isInvariantAlong(numbers, *inner))
+      return;
+    using enum Product::BlockStep::Kind;
+    steps.push_back({isa<arith::MulFOp>(step) ? Scale : isa<arith::AddFOp>(step) ? Add : Subtract, numbers});
+    tensor = ofArgument(isCore(left) ? left : right);
+  }
+  if (!inner || steps.empty())
+    return;
+  product.steps.assign(steps.rbegin(), steps.rend());
+  product.core = tensor;
+  product.ofB = map;
+}
+
 /// Finds the packed form of B: tiles of the columns, and inside of a tile the k dimensions in the order of the loops.
 static void matchPackedB(Product &product) {
   Operation *widening = findWidening(product.b);
@@ -121,6 +179,8 @@ static void matchPackedB(Product &product) {
   product.isDecoded = isDecoded;
   product.decodesAlone = isDecoded && dependsOnOne(operand->get(), product.unpackedB);
   product.tile = cast<RankedTensorType>(packed.getType()).getDimSize(permutation.size());
+  if (isDecoded && !widening && product.k.size() > 1 && product.op->hasAttr(vxk::kBlockSumsAttr))
+    matchBlockSteps(product, operand);
 }
 
 /// Finds A where its elements are those of a buffer, in the order of the loops.

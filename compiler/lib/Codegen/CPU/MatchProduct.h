@@ -39,6 +39,18 @@ struct Product : OnlySum {
   bool isDecoded = false;
   /// True where this computation reads nothing else: each element of B depends on one of the packed B only.
   bool decodesAlone = false;
+  /// The steps that make B of `core`, in sequence; empty where each element of B is computed by itself. The numbers are
+  /// tensors of B's dimensions that do not differ along the last k dimension, which is a block of the weight: they may
+  /// be applied to its sums.
+  struct BlockStep {
+    enum Kind { Scale, Add, Subtract } kind;
+    mlir::Value numbers;
+  };
+  llvm::SmallVector<BlockStep> steps;
+  /// A tensor that is computed of the packed B alone, from which `steps` make B. `ofB` gives the places of B by the
+  /// loops.
+  mlir::Value core;
+  mlir::AffineMap ofB;
   /// Of bytes that are widened and summed in 32 bits: A and B are the bytes, and the products of `neighbours` of them
   /// along the last k dimension are summed at once. Else 1.
   int64_t neighbours = 1;

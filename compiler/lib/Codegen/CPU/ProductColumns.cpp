@@ -134,9 +134,78 @@ Value ProductEmitter::makeTable() {
 
 Value ProductEmitter::decode(Value loaded, ArrayRef<LaneIndex> at) {
   evaluator->setSource(product.unpackedB, [&](ArrayRef<LaneIndex>) { return loaded; });
-  Value value = evaluator->evaluateInBody(product.op, product.b, at);
+  Value value = sumsBlocks() ? evaluateOfB(product.core, at) : evaluator->evaluateInBody(product.op, product.b, at);
   evaluator->setSource(product.unpackedB, nullptr);
   return value ? evaluator->toVector(loc, value) : Value();
+}
+
+Value ProductEmitter::evaluateOfB(Value tensor, ArrayRef<LaneIndex> at) {
+  SmallVector<LaneIndex> places;
+  for (AffineExpr loop : product.ofB.getResults())
+    places.push_back(at[cast<AffineDimExpr>(loop).getPosition()]);
+  Value value = evaluator->evaluate(tensor, places);
+  return value ? evaluator->toVector(loc, value) : Value();
+}
+
+Value ProductEmitter::sumRow(const PackedRows &a, int64_t row, Range run) {
+  Type element = type.getElementType();
+  Value first = plus(a.first, row * a.stride), count = minus(run.upper, run.lower);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  std::optional<int64_t> known = getConstantIntValue(count);
+  if (a.step == 1 && known && *known % blocking.lanes == 0) {
+    Value sum = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType(element)));
+    for (int64_t k = 0; k < *known; k += blocking.lanes)
+      sum = arith::AddFOp::create(builder, loc, sum,
+                                  vector::LoadOp::create(builder, loc, vectorType(element), a.buffer, plus(first, k)));
+    return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sum, zero,
+                                       arith::FastMathFlags::reassoc);
+  }
+  scf::ForOp loop = evaluator->enterLoop(loc, index(0), count, index(1), zero);
+  Value place = plus(first, times(loop.getInductionVar(), a.step));
+  evaluator->leaveLoop(arith::AddFOp::create(builder, loc, loop.getRegionIterArg(0),
+                                             memref::LoadOp::create(builder, loc, a.buffer, place))
+                           .getResult());
+  return loop.getResult(0);
+}
+
+LogicalResult ProductEmitter::addBlockSums(SmallVectorImpl<LaneIndex> &at, ArrayRef<Value> places, Value mask,
+                                           const PackedRows &a, Range run, ArrayRef<Value> ofRun,
+                                           MutableArrayRef<Value> sums) {
+  const size_t vectors = places.size();
+  const bool isShifted = llvm::any_of(
+      product.steps, [](const Product::BlockStep &step) { return step.kind != Product::BlockStep::Scale; });
+  SmallVector<Value> ofRows; // sums of A
+  for (int64_t row = 0; isShifted && row < a.count; ++row)
+    ofRows.push_back(evaluator->toVector(loc, sumRow(a, row, run)));
+  const auto contract = arith::FastMathFlags::contract;
+  evaluator->setMask(mask);
+  for (size_t v = 0; v < vectors; ++v) {
+    at[product.n] = {places[v], 1, {}};
+    SmallVector<Value> numbers;
+    for (const Product::BlockStep &step : product.steps) {
+      numbers.push_back(evaluateOfB(step.numbers, at));
+      if (!numbers.back())
+        return failure();
+    }
+    for (int64_t row = 0; row < a.count; ++row) {
+      // Of x (b * s + m), summed: s times the sum of x b, and m times the sum of x.
+      Value sum = ofRun[row * vectors + v];
+      for (auto [step, number] : llvm::zip_equal(product.steps, numbers)) {
+        if (step.kind == Product::BlockStep::Scale) {
+          sum = arith::MulFOp::create(builder, loc, sum, number, contract);
+          continue;
+        }
+        Value shift = arith::MulFOp::create(builder, loc, number, ofRows[row], contract);
+        sum = step.kind == Product::BlockStep::Add
+                  ? arith::AddFOp::create(builder, loc, sum, shift, contract).getResult()
+                  : arith::SubFOp::create(builder, loc, sum, shift, contract);
+      }
+      Value &all = sums[row * vectors + v];
+      all = arith::AddFOp::create(builder, loc, all, sum, contract);
+    }
+  }
+  evaluator->setMask({});
+  return success();
 }
 
 Value ProductEmitter::decodeColumns(SmallVectorImpl<LaneIndex> &at, Value k, Range columns) {

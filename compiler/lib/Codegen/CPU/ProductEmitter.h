@@ -50,8 +50,18 @@ private:
   /// B of each integer that half a byte may hold, in the order of their bits; null where no instruction looks floats
   /// up.
   mlir::Value makeTable();
-  /// The vector of B at the place `at`, of a packed B whose elements are `loaded`.
+  /// The vector of B at the place `at`, of a packed B whose elements are `loaded`. Of B in blocks whose numbers their
+  /// sums have: of what these are the sums of.
   mlir::Value decode(mlir::Value loaded, llvm::ArrayRef<LaneIndex> at);
+  /// The vector at the place `at` of a tensor of B's dimensions.
+  mlir::Value evaluateOfB(mlir::Value tensor, llvm::ArrayRef<LaneIndex> at);
+  /// Adds to `sums` the sums `ofRun` of a block, to which its numbers are applied. `at` is a place of the block, and
+  /// `places` are those of the vectors' columns.
+  llvm::LogicalResult addBlockSums(llvm::SmallVectorImpl<LaneIndex> &at, llvm::ArrayRef<mlir::Value> places,
+                                   mlir::Value mask, const PackedRows &a, Range run, llvm::ArrayRef<mlir::Value> ofRun,
+                                   llvm::MutableArrayRef<mlir::Value> sums);
+  /// The sum of the elements of a row of A along a run.
+  mlir::Value sumRow(const PackedRows &a, int64_t row, Range run);
   /// The vector of B at the place `at` and step `k`, of a packed B.
   mlir::Value decodeColumns(llvm::SmallVectorImpl<LaneIndex> &at, mlir::Value k, Range columns);
   llvm::LogicalResult multiplyBlock(Range rows, Range columns, Range depth);
@@ -78,6 +88,8 @@ private:
   mlir::Value packedPlace(mlir::Value column, mlir::Value k);
   /// Elements of a packed B that an element of memory holds.
   int64_t perElement() const { return product.subByte ? 2 : 1; }
+  /// The code that is emitted applies the numbers of blocks to their sums.
+  bool sumsBlocks() const { return !product.steps.empty() && !readsBlockOfB; }
   mlir::VectorType vectorType(mlir::Type element) { return VectorType::get(blocking.lanes, element); }
   /// The lanes of two vectors, those of the first one first.
   llvm::SmallVector<int64_t> joinedLanes() { return llvm::to_vector(llvm::seq<int64_t>(0, 2 * blocking.lanes)); }

@@ -60,6 +60,8 @@ Value lowerContract(KernelLowering &lowering, ContractOp op) {
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, left, right, args[2], vxResult));
       });
   lowering.markAnchor(op, generic);
+  if (op->hasAttr(kBlockSumsAttr))
+    generic->setAttr(vxk::kBlockSumsAttr, lowering.builder.getUnitAttr());
   if (op.getFactors())
     generic->setAttr(vxk::kTF32Attr, lowering.builder.getUnitAttr());
   return roundTo(lowering, loc, generic.getResult(0), type);

@@ -116,6 +116,9 @@ llvm::LogicalResult verifyTraining(mlir::Operation *module, TrainingAttr trainin
 /// tensors of string numbers refer to. `vx.is_string` of an input or result: it is such a tensor.
 inline constexpr llvm::StringLiteral kStringsAttr = "vx.strings", kIsStringAttr = "vx.is_string";
 inline constexpr llvm::StringLiteral kAnchorAttr = "vx.anchor";
+/// Of a vx.contract whose rhs has numbers of blocks along the sum: they may be applied to the sum of a block in place
+/// of each element of it.
+inline constexpr llvm::StringLiteral kBlockSumsAttr = "vx.block_sums";
 /// Returns the op that is marked as the anchor of a fusion's or kernel's body; null without one.
 mlir::Operation *getAnchor(mlir::Block &body);
 

@@ -49,6 +49,8 @@ inline constexpr llvm::StringLiteral kTF32Attr = "vxk.tf32";
 inline constexpr llvm::StringLiteral kFewBitsAttr = "vxk.few_bits";
 /// UnpackingAttr of a linalg op that undoes a packing.
 inline constexpr llvm::StringLiteral kUnpackingAttr = "vxk.unpacking";
+/// Of a contraction: as vx.block_sums.
+inline constexpr llvm::StringLiteral kBlockSumsAttr = "vxk.block_sums";
 /// AttentionPartAttr of a linalg op that is a part of attention.
 inline constexpr llvm::StringLiteral kAttentionPartAttr = "vxk.attention_part";
 
