@@ -39,3 +39,26 @@ func.func @whole(%a: tensor<3000x24xf32>, %b: tensor<4096x24xi32>, %c: tensor<40
   %4 = vx.contract %f, %c batch = [] x [] contracting = [0] x [0] : tensor<4096x15xf32>, tensor<4096x24xf32>
   return %0, %1, %2, %3, %4 : tensor<24x24xf32>, tensor<24x24xi32>, tensor<24xf32>, tensor<24x24xf32>, tensor<15x24xf32>
 }
+
+// A weight of few bits keeps its form: its parts are those of the integers and of the numbers of blocks, so that none is computed in f32 before. Blocks are
+// cut, and not the places of one.
+// CHECK-LABEL: func.func @few_bits(
+// CHECK-NOT:     vx.reshape %{{.+}} : tensor<20x16x8x32xf32>
+// CHECK-DAG:     vx.reshape %{{.+}} : tensor<20x16x8x32xi4> -> tensor<20x8x2x8x32xi4>
+// CHECK-DAG:     vx.reshape %{{.+}} : tensor<20x16x8xi8> -> tensor<20x8x2x8xi8>
+// CHECK-DAG:     vx.reshape %{{.+}} : tensor<20x16x1xf16> -> tensor<20x8x2x1xf16>
+// CHECK:         vx.contract %{{.+}}, %{{.+}} batch = [1] x [1] contracting = [2, 3, 4] x [2, 3, 4] : tensor<24x8x2x8x32xf32>, tensor<20x8x2x8x32xf32>
+func.func @few_bits(%x: tensor<24x16x8x32xf32>) -> tensor<24x20xf32> {
+  %w = vx.constant dense_resource<w> : tensor<20x16x8x32xi4>
+  %c = vx.cast %w : tensor<20x16x8x32xi4> -> tensor<20x16x8x32xf32>
+  %own = vx.constant dense_resource<own> : tensor<20x16x8xi8>
+  %own_f = vx.cast %own : tensor<20x16x8xi8> -> tensor<20x16x8xf32>
+  %all = vx.constant dense_resource<all> : tensor<20x16x1xf16>
+  %all_f = vx.cast %all : tensor<20x16x1xf16> -> tensor<20x16x1xf32>
+  %all_b = vx.broadcast %all_f, [0, 1, 2] : tensor<20x16x1xf32> -> tensor<20x16x8xf32>
+  %n = vx.mul %all_b, %own_f : tensor<20x16x8xf32>, tensor<20x16x8xf32>
+  %s = vx.broadcast %n, [0, 1, 2] : tensor<20x16x8xf32> -> tensor<20x16x8x32xf32>
+  %d = vx.mul %c, %s : tensor<20x16x8x32xf32>, tensor<20x16x8x32xf32>
+  %r = vx.contract %x, %d batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] : tensor<24x16x8x32xf32>, tensor<20x16x8x32xf32>
+  return %r : tensor<24x20xf32>
+}

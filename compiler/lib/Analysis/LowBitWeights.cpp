@@ -183,4 +183,64 @@ Value LowBitWeight::decode(GraphBuilder &g, Value elements, function_ref<Value(c
   return decoded;
 }
 
+Value splitDim(GraphBuilder &g, Value value, int64_t dim, ArrayRef<int64_t> sizes) {
+  SmallVector<DimAttr> dims = getDims(g.typeOf(value));
+  dims.erase(dims.begin() + dim);
+  for (auto [place, size] : llvm::enumerate(sizes))
+    dims.insert(dims.begin() + dim + place, g.dim(size));
+  return g.reshape(value, dims);
+}
+
+/// `numbers` with a dimension in the form of `sizes`. Where they are computed from numbers of few bits, these get the
+/// shape: a kernel computes nothing through a view.
+static Value splitNumbers(GraphBuilder &g, Value numbers, int64_t dim, ArrayRef<int64_t> sizes) {
+  SmallVector<DimAttr> dims = getDims(g.typeOf(numbers));
+  dims.erase(dims.begin() + dim);
+  for (auto [place, size] : llvm::enumerate(sizes))
+    dims.insert(dims.begin() + dim + place, g.dim(size));
+  Value source = numbers;
+  while (auto reshape = source.getDefiningOp<ReshapeOp>())
+    source = reshape.getInput();
+  if (source.getType() == getTensorType(dims, getElementTypeOrSelf(source.getType())) || !decodesLowBits(source))
+    return g.reshape(source, dims);
+  if (auto widening = source.getDefiningOp<CastOp>())
+    return g.cast(g.reshape(widening.getInput(), dims), g.typeOf(source).getElementType());
+  auto product = source.getDefiningOp<MulOp>();
+  if (!product || source != numbers)
+    return g.reshape(source, dims);
+  auto splitFactor = [&](Value factor) -> Value {
+    auto broadcast = factor.getDefiningOp<BroadcastOp>();
+    const int64_t rank = g.typeOf(factor).getRank();
+    if (!broadcast || !llvm::equal(broadcast.getDimensions(), llvm::seq<int64_t>(0, rank)))
+      return splitNumbers(g, factor, dim, sizes);
+    Value own = broadcast.getInput();
+    const SmallVector<int64_t> ones(sizes.size(), 1);
+    own = splitNumbers(g, own, dim, g.typeOf(own).getDimSize(dim) == 1 ? ArrayRef<int64_t>(ones) : sizes);
+    return g.broadcast(own, dims);
+  };
+  return g.emit<MulOp>(splitFactor(product.getLhs()), splitFactor(product.getRhs()));
+}
+
+Value LowBitWeight::split(GraphBuilder &g, int64_t dim, ArrayRef<int64_t> sizes) const {
+  const int64_t more = static_cast<int64_t>(sizes.size()) - 1;
+  Value elements = splitDim(g, integers, dim, sizes);
+  return decode(g, elements, [&](const Repeated &numbers) -> Value {
+    BroadcastOp broadcast = numbers.broadcast;
+    Value own = broadcast.getInput();
+    SmallVector<int64_t> dims(broadcast.getDimensions());
+    const int64_t at = llvm::find(dims, dim) - dims.begin();
+    for (int64_t &to : dims)
+      to = to > dim ? to + more - (numbers.isJoined ? 1 : 0) : to;
+    if (at < static_cast<int64_t>(dims.size()) && g.typeOf(own).getDimSize(at) != 1) {
+      int64_t places = 0;
+      for (int64_t left = g.typeOf(own).getDimSize(at); left > 1; left /= sizes[places++])
+        if (places > 0)
+          dims.insert(dims.begin() + at + places, dim + places);
+      own = splitNumbers(g, own, at, sizes.take_front(places));
+    }
+    auto type = getTensorType(getDims(g.typeOf(elements)), g.typeOf(own).getElementType());
+    return g.emitAs<BroadcastOp>(type, own, dims);
+  });
+}
+
 } // namespace vx

@@ -1,5 +1,6 @@
 // Contractions with few results of long sums are cut along their sums, so that more than a few workgroups have work.
 
+#include "vx/Analysis/LowBitWeights.h"
 #include "vx/Analysis/PlannedSize.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/RecomputedOps.h"
@@ -34,8 +35,8 @@ struct Cut {
 
 class ContractionSplitter {
 public:
-  explicit ContractionSplitter(ContractOp op)
-      : op(op), builder(op), g(builder, op.getLoc()), ranges(op->getParentOfType<ModuleOp>()) {}
+  ContractionSplitter(ContractOp op, const DerivableVariables &variables)
+      : op(op), builder(op), g(builder, op.getLoc()), ranges(op->getParentOfType<ModuleOp>()), variables(variables) {}
 
   LogicalResult run() {
     SmallVector<Cut> cuts = chooseCuts();
@@ -81,14 +82,15 @@ private:
     if (tiles >= kBusyTiles || length < kLeastSum || std::min(rows, columns) < kLeastSide)
       return {};
     int64_t wanted = std::min(llvm::divideCeil(kWantedTiles, tiles), uint64_t(length / kLeastPart));
-    // The longest dimension first.
+    // The longest dimension first; of a weight of few bits the first one, of its blocks and not of the places of one.
     SmallVector<size_t> order(op.getLhsContracting().size());
     std::iota(order.begin(), order.end(), 0);
     auto sizeOf = [&](size_t pair) {
       int64_t l = op.getLhsContracting()[pair], r = op.getRhsContracting()[pair];
       return !lhs.isDynamicDim(l) ? lhs.getDimSize(l) : rhs.isDynamicDim(r) ? int64_t(1) : rhs.getDimSize(r);
     };
-    llvm::sort(order, [&](size_t a, size_t b) { return std::pair(sizeOf(b), a) < std::pair(sizeOf(a), b); });
+    if (!LowBitWeight::find(op.getRhs(), variables))
+      llvm::sort(order, [&](size_t a, size_t b) { return std::pair(sizeOf(b), a) < std::pair(sizeOf(a), b); });
     SmallVector<Cut> cuts;
     for (size_t pair : order)
       for (int64_t parts = std::min(wanted, sizeOf(pair)); parts > 1; --parts)
@@ -121,23 +123,40 @@ private:
     auto places = [&](ArrayRef<int64_t> old) {
       return llvm::map_to_vector(old, [&](int64_t d) { return placeOf[d]; });
     };
-    Side side{g.reshape(value, dims), places(batch), places(contracting)};
+    Side side{reshape(value, dims, contracting, cuts), places(batch), places(contracting)};
     llvm::append_range(side.batch, partsOf);
     return side;
+  }
+
+  /// A weight of few bits keeps its form: the numbers that it is computed from get the dimensions.
+  Value reshape(Value value, ArrayRef<DimAttr> dims, ArrayRef<int64_t> contracting, ArrayRef<Cut> cuts) {
+    if (!LowBitWeight::find(value, variables))
+      return g.reshape(value, dims);
+    SmallVector<std::pair<int64_t, int64_t>> parts; // of dimensions, the last one first
+    for (const Cut &cut : cuts)
+      parts.emplace_back(contracting[cut.pair], cut.parts);
+    llvm::sort(parts, std::greater<>());
+    for (auto [dim, count] : parts) {
+      const int64_t size = g.typeOf(value).getDimSize(dim);
+      value = LowBitWeight::find(value, variables)->split(g, dim, {count, size / count});
+    }
+    return value;
   }
 
   ContractOp op;
   OpBuilder builder;
   GraphBuilder g;
   const SymbolRanges ranges;
+  const DerivableVariables &variables;
 };
 
 struct SplitContractionsPass : impl::SplitContractionsPassBase<SplitContractionsPass> {
   void runOnOperation() override {
+    const DerivableVariables variables(getOperation());
     SmallVector<ContractOp> contractions;
     getOperation().walk([&](ContractOp op) { contractions.push_back(op); });
     for (ContractOp op : contractions)
-      if (failed(ContractionSplitter(op).run()))
+      if (failed(ContractionSplitter(op, variables).run()))
         return signalPassFailure();
   }
 };

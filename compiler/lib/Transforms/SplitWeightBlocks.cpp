@@ -42,31 +42,11 @@ int64_t countGroupedBlocks(Value factor, int64_t dim, int64_t blocks) {
   return grouped;
 }
 
-/// `numbers` in another shape. Where they are computed from numbers of few bits, these get the shape: a kernel computes
-/// nothing through a view.
-Value reshapeNumbers(GraphBuilder &g, Value numbers, ArrayRef<DimAttr> dims) {
-  Value source = numbers;
-  while (auto reshape = source.getDefiningOp<ReshapeOp>())
-    source = reshape.getInput();
-  auto widening = source.getDefiningOp<CastOp>();
-  if (!widening || !decodesLowBits(source))
-    return g.reshape(source, dims);
-  return g.cast(g.reshape(widening.getInput(), dims), g.typeOf(source).getElementType());
-}
-
 /// A weight whose dimension is split into its blocks, or groups of blocks, and the places of one.
 struct SplitWeight {
   Value weight;
   SmallVector<int64_t> sizes; // of what the dimension was split into
 };
-
-Value splitDim(GraphBuilder &g, Value value, int64_t dim, ArrayRef<int64_t> sizes) {
-  SmallVector<DimAttr> dims = getDims(g.typeOf(value));
-  dims.erase(dims.begin() + dim);
-  for (auto [place, size] : llvm::enumerate(sizes))
-    dims.insert(dims.begin() + dim + place, g.dim(size));
-  return g.reshape(value, dims);
-}
 
 std::optional<SplitWeight> splitWeight(GraphBuilder &g, Value value, int64_t dim, const DerivableVariables &variables) {
   std::optional<LowBitWeight> weight = LowBitWeight::find(value, variables);
@@ -79,28 +59,7 @@ std::optional<SplitWeight> splitWeight(GraphBuilder &g, Value value, int64_t dim
   split.sizes = {blocks, block};
   if (grouped > 1)
     split.sizes = {blocks / grouped, grouped, block};
-  const int64_t more = static_cast<int64_t>(split.sizes.size()) - 1;
-  Value integers = splitDim(g, weight->getIntegers(), dim, split.sizes);
-  auto repeat = [&](const LowBitWeight::Repeated &numbers) -> Value {
-    BroadcastOp broadcast = numbers.broadcast;
-    Value own = broadcast.getInput();
-    SmallVector<int64_t> dims(broadcast.getDimensions());
-    const auto *place = llvm::find(dims, dim);
-    const int64_t at = place - dims.begin();
-    const bool isOfGroups = grouped > 1 && place != dims.end() && g.typeOf(own).getDimSize(at) == blocks;
-    for (int64_t &to : dims)
-      to = to > dim ? to + more - (numbers.isJoined ? 1 : 0) : to;
-    SmallVector<DimAttr> ownDims = getDims(g.typeOf(own));
-    if (isOfGroups) {
-      ownDims[at] = g.dim(blocks / grouped);
-      ownDims.insert(ownDims.begin() + at + 1, g.dim(grouped));
-      dims.insert(dims.begin() + at + 1, dim + 1);
-    }
-    own = reshapeNumbers(g, own, ownDims);
-    auto type = getTensorType(getDims(g.typeOf(integers)), g.typeOf(own).getElementType());
-    return g.emitAs<BroadcastOp>(type, own, dims);
-  };
-  split.weight = weight->decode(g, integers, repeat);
+  split.weight = weight->split(g, dim, split.sizes);
   return split;
 }
 

@@ -75,6 +75,12 @@ def products():
             yield Case(f"product_{name}_{m}x{n}x{k}", {"x": Input("f32", [m, k], uniform())},
                        f"{constant_bytes(name, [n, k], rng)}  %r = vx.contract %x, %wd batch = [] x [] contracting = [1] x [1] : "
                        f"{tensor_type('f32', [m, k])}, {tensor_type('f32', [n, k])}", {"r": Result("f32", [m, n], bound)})
+    # Sums so long that a GPU cuts them: the parts have blocks, or groups of blocks, of their own.
+    for name, k in (("q4_1", 3104), ("q8_0", 4096), ("q4_k", 3072), ("q6_k", 4096)):
+        bound = at_most(lambda inputs, k=k, most=largest(name): (k + 4) * most * 2.0**-22, "(k + 4) * 2 * epsilon * the largest product")
+        yield Case(f"product_{name}_17x20x{k}", {"x": Input("f32", [17, k], uniform())},
+                   f"{constant_bytes(name, [20, k], rng)}  %r = vx.contract %x, %wd batch = [] x [] contracting = [1] x [1] : "
+                   f"{tensor_type('f32', [17, k])}, {tensor_type('f32', [20, k])}", {"r": Result("f32", [17, 20], bound)})
     # Any number of rows, as a prompt has.
     for name in ("q4_1", "q8_0", "q6_k"):
         k = 256

@@ -39,11 +39,17 @@ public:
   /// repeated numbers.
   mlir::Value decode(GraphBuilder &g, mlir::Value elements,
                      llvm::function_ref<mlir::Value(const Repeated &)> repeat) const;
+  /// The weight with a dimension in the form of `sizes`, whose product is its size. A number of neighbours along it is
+  /// one of the first of these dimensions: their product is the number of such numbers.
+  mlir::Value split(GraphBuilder &g, int64_t dim, llvm::ArrayRef<int64_t> sizes) const;
 
 private:
   mlir::TypedValue<mlir::RankedTensorType> integers;
   llvm::SmallVector<mlir::Operation *> ops; // from the integers to the weight
 };
+
+/// `value` with a dimension in the form of `sizes`.
+mlir::Value splitDim(GraphBuilder &g, mlir::Value value, int64_t dim, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace vx
 
