@@ -7,7 +7,7 @@
 #   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
 #   serve, serve-dev         libvx_serve; vx/serve/*.hpp      libvx-serve0, libvx-serve-dev
 #
-#   tools                    vx, vx-run, vx-info, vx-bench, vx-train, vx-embed, vx-llm   vx-tools
+#   tools                    vx, vx-run, vx-info, vx-bench, vx-selfcheck, vx-train, vx-embed, vx-llm   vx-tools
 #   compiler-tools           vx-compile, vx-conformance       vx-compiler
 #   server                   vx-serve, vx-models, its unit and its configuration   vx-server
 #
@@ -99,7 +99,10 @@ install(DIRECTORY ${vx_source}/runtime/include/vx/llm DESTINATION ${CMAKE_INSTAL
 install(FILES ${vx_source}/runtime/include/vx/text/sampling_options.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/text COMPONENT llm-dev)
 vx_install_description(llm SUMMARY "Generates text by language models in vx modules" REQUIRES runtime)
 
-vx_install_tools(tools vx vx-run vx-info vx-bench vx-train vx-embed vx-llm)
+vx_install_tools(tools vx vx-run vx-info vx-bench vx-selfcheck vx-train vx-embed vx-llm)
+if(TARGET vx-selfcheck-pack)
+  install(FILES ${CMAKE_BINARY_DIR}/share/vx/selfcheck.pack ${vx_source}/tools/vx-selfcheck/selfcheck-report.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/vx COMPONENT tools)
+endif()
 vx_install_tools(server vx-serve vx-models)
 install(FILES ${vx_source}/examples/serving/config.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/vx-server/examples COMPONENT server)
 # It names the program and its configuration by their paths, which are known when they are installed: /etc for /usr, else etc of the prefix.

@@ -11,7 +11,7 @@ CHART_PEERS = ["PyTorch", "ONNX Runtime"]
 PROJECTS = ["ONNX Runtime", "IREE", "llama.cpp"]
 LIMITS = ["Metal", "iOS", "Windows", "Android", "WebAssembly", "NPUs", "eager mode", "bf16 training", "conversations", "ROCm", "quantisation tools"]
 AUDIENCES = {
-    "ship a model": ["docs/start.md", "docs/install.md", "docs/features.md", "docs/python.md", "docs/benchmarks.md", "docs/onnx-ops.md", "docs/api.md"],
+    "ship a model": ["docs/start.md", "docs/install.md", "docs/features.md", "docs/selfcheck.md", "docs/python.md", "docs/benchmarks.md", "docs/onnx-ops.md", "docs/api.md"],
     "train a model": ["docs/training.md", "docs/dsl.md", "docs/python.md"],
     "serve a model": ["docs/serving.md", "docs/deployment.md", "docs/text.md", "docs/language-models.md"],
     "write compilers": ["docs/architecture.md", "docs/phases.md", "CONTRIBUTING.md", "docs/ops.md", "docs/passes.md", "docs/module-format.md", "docs/conformance.md", "docs/math.md"],
@@ -33,6 +33,7 @@ PAGES = {
     "docs/platforms.md": (["Operating systems", "Drivers", "Chips"], 0),
     "docs/python-reference.md": ([], 100),
     "docs/roadmap.md": (["Missing today", "Next", "Not planned"], 0),
+    "docs/selfcheck.md": (["Exit codes", "The report"], 1),
     "docs/troubleshooting.md": ([], 0),
 }
 TERMS = ["instance", "call", "program", "segment", "variant", "class", "derived value", "device", "module", "target", "phase"]

@@ -105,7 +105,7 @@ MOVES = 100
 
 
 def compare_close(bench, what, got, want, rule):
-    """By the rule "close" of test/gpu/output_rule.h."""
+    """By the rule "close" of tools/check-plan/output_rule.h."""
     if got.dtype != want.dtype or got.shape != want.shape or not np.isfinite(want).all():
         bench.check(what, False, f"got {got.dtype} {got.shape}, expected finite {want.dtype} {want.shape}")
         return

@@ -114,7 +114,7 @@ def measure(path, cases):
 
 
 def bound(facts, case, output, precision):
-    """The rule "close" of test/gpu/output_rule.h for an output against that in f32."""
+    """The rule "close" of tools/check-plan/output_rule.h for an output against that in f32."""
     fact, weights = facts["cases"][case][output], facts["weights"]
     if fact is None:
         return {"rule": "exact"}

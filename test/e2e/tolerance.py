@@ -15,7 +15,7 @@ class Exact:
         return (got.view(bits) != want.view(bits)) & ~both_nan
 
     def packed(self, want, dtype, context):
-        """The rule as test/gpu/output_rule.h takes it, and the limits of the elements if it has some."""
+        """The rule as tools/check-plan/output_rule.h takes it, and the limits of the elements if it has some."""
         return {"rule": "exact"}, None
 
     def __str__(self):

@@ -80,7 +80,7 @@ def check_tools(bench):
     heavy = [name for name in names if re.search("llvm|mlir|clang|protobuf|compiler", name)]
     bench.check("vx-tools and what it depends on is without a compiler", not heavy and "libvx-runtime0" in names, names)
     tools = sorted(os.listdir(os.path.join(root.folder, "usr", "bin")))
-    bench.check("its tools", tools == ["vx", "vx-bench", "vx-embed", "vx-info", "vx-llm", "vx-run", "vx-train"], tools)
+    bench.check("its tools", tools == ["vx", "vx-bench", "vx-embed", "vx-info", "vx-llm", "vx-run", "vx-selfcheck", "vx-train"], tools)
     for tool in tools:
         code, text = root.run(f"/usr/bin/{tool}", "--version")
         bench.check(f"{tool} starts", code == 0 and text.startswith("vx "), text)
@@ -95,6 +95,9 @@ def check_tools(bench):
     bench.check("vx-info shows it", code == 0 and "target cpu" in text, text)
     code, text = root.run("/usr/bin/vx-bench", "/tmp/digits.vxm", "--device=cpu", "--threads=1", "--min-time=0.01", "--no-probes")
     bench.check("vx-bench times it", code == 0 and re.search(r"^/tmp/digits.vxm +vx on cpu:0, 1 thread", text, re.M), text)
+
+    code, text = root.run("/usr/bin/vx-selfcheck", "--device=cpu", "-o", "/tmp/selfcheck.json")
+    bench.check("vx-selfcheck finds its pack, and all is right", code == 0 and "205 of 205 cases passed" in text and os.path.getsize(f"{work}/selfcheck.json"), text)
 
     bench.run(compiler, f"{examples}/train_digits/network.onnx", "--target=cpu", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw", "-o", f"{work}/train.vxm")
     bench.run(sys.executable, f"{examples}/train_digits/data.py", f"{work}/data")

@@ -55,7 +55,7 @@ def check_runtime(bench):
     bench.check("all times are the commit's, and all is root's", times == {int(os.environ.get("SOURCE_DATE_EPOCH", epoch))} and {entry.uname for entry in entries} == {"root"}, times)
     root = os.path.join(bench.folder, f"vx-{version}")
     tools = sorted(os.listdir(os.path.join(root, "bin")))
-    bench.check("its tools", {"vx", "vx-run", "vx-info", "vx-bench", "vx-train", "vx-embed", "vx-llm", "vx-serve", "vx-models"} == set(tools), tools)
+    bench.check("its tools", {"vx", "vx-run", "vx-info", "vx-bench", "vx-selfcheck", "vx-train", "vx-embed", "vx-llm", "vx-serve", "vx-models"} == set(tools), tools)
     for tool in tools:
         code, text = bench.run(os.path.join(root, "bin", tool), "--version", env={})
         bench.check(f"{tool} prints its version and commit", code == 0 and text.startswith(f"vx {version}\n") and re.search(rf"^commit {commit[:12]}(-changed)?$", text, re.M),

@@ -56,7 +56,7 @@ def check_images(target):
     assert all(os.path.getsize(path) < 20000 for path in loaded if "jbig" in path), loaded
 
 
-TOOLS = {"runtime": ["vx", "vx-bench", "vx-embed", "vx-info", "vx-run", "vx-train"], "compiler": ["vx-compile"]}
+TOOLS = {"runtime": ["vx", "vx-bench", "vx-embed", "vx-info", "vx-run", "vx-selfcheck", "vx-train"], "compiler": ["vx-compile"]}
 
 
 def check_metadata(path, name):
@@ -87,6 +87,8 @@ def check_tools(folder, target, source, which):
         done = run(name, "--version")
         assert done.returncode == 0 and done.stdout.startswith("vx"), (name, done)
     assert run("vx", "detect", "hardware").returncode == 0
+    done = run("vx", "selfcheck", "--device=cpu", "--filter=networks/*")
+    assert done.returncode == 0 and "5 of 5 cases passed" in done.stdout, done
     digits = os.path.join(source, "examples", "digits", "digits.onnx")
     if which == ["runtime"]: # which says so
         done = run("vx", "run", digits)

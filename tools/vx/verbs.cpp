@@ -9,6 +9,7 @@ std::span<const Verb> verbs() {
       {"info", "vx-info", "", "What a module holds"},
       {"run", "vx-run", "", "Run a function of a module"},
       {"bench", "vx-bench", "", "Time functions of modules"},
+      {"selfcheck", "vx-selfcheck", "", "Check that a device computes the right values"},
       {"train", "vx-train", "", "Train a model"},
       {"models", "vx-models", "", "Which models there are, and why others are refused"},
       {"llm", "vx-llm", "", "Language models: answers to prompts, and the facts of a file"},

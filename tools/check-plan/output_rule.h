@@ -1,6 +1,6 @@
-// What makes a tensor a right result: a rule that travels with the check.
-#ifndef VX_TEST_GPU_OUTPUT_RULE_H
-#define VX_TEST_GPU_OUTPUT_RULE_H
+// When a tensor is a right result: a rule that travels with the check.
+#ifndef VX_TOOLS_OUTPUT_RULE_H
+#define VX_TOOLS_OUTPUT_RULE_H
 
 #include "tensor.h"
 
@@ -10,17 +10,16 @@
 
 namespace vx::tools {
 
-// How far a float may be from what is wanted; every other type is equal. What is not finite is equal in all rules, NaN
-// to NaN.
+// How far a float may be from the expected one; elements of every other type are equal. Elements that are not finite
+// are equal in all rules, NaN to NaN.
 //
 //   {"rule": "exact"}                       the same bits
-//   {"rule": "ulp", "units": N}             at most N places apart; numbers below the least normal one may be flushed
-//   to
-//                                           zero, in f16 not
+//   {"rule": "ulp", "units": N}             at most N units in the last place apart; numbers below the least normal one
+//                                           may be flushed to zero, in f16 not
 //   {"rule": "limit", "limit": "F.npy"}     an absolute bound in f64 for each element
-//   {"rule": "relative", "factor": R}       R times the wanted element
-//   {"rule": "close", "rms": R,             the root mean square of the difference is at most R times that of what is
-//    "largest": M}                          wanted, and each difference M times the largest wanted one
+//   {"rule": "relative", "factor": R}       R times the expected element
+//   {"rule": "close", "rms": R,             the root mean square of the difference is at most R times that of the
+//    "largest": M}                          expected tensor, and each difference M times its largest element
 struct OutputRule {
   enum class Kind { Exact, Ulp, Limit, Relative, Close };
 
@@ -34,10 +33,12 @@ struct OutputRule {
 
 struct OutputVerdict {
   bool right = false;
-  // The worst element, or mean, as a share of what is allowed; 0 where nothing may differ.
+  // The worst element, or mean, as a share of the allowed difference; 0 where nothing may differ.
   double worst = 0;
   // "f32[2,3]: 4 of 6 elements differ, the first at [1,0]: expected 0, got 2.5, allowed is ..."
   std::string text;
+  // The first wrong element, "[1,0]", and its two values; empty where no single element is wrong.
+  std::string element, expected, got;
 };
 
 OutputVerdict judge(const Tensor &got, const Tensor &want, const OutputRule &rule);

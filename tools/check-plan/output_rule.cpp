@@ -107,24 +107,35 @@ public:
   OutputVerdict verdict() {
     const std::string type = typeText(want.type, want.dims);
     if (got.type != want.type || got.dims != want.dims)
-      return {false, HUGE_VAL, fmt::format("expected {}, got {}", type, typeText(got.type, got.dims))};
+      return {false, HUGE_VAL, fmt::format("expected {}, got {}", type, typeText(got.type, got.dims)), {}, {}, {}};
     if (rule.kind == OutputRule::Kind::Limit && rule.limit.dims != want.dims)
-      return {false, HUGE_VAL, fmt::format("the limits are {}, expected {}", typeText(VX_F64, rule.limit.dims), type)};
+      return {false, HUGE_VAL, fmt::format("the limits are {}, expected {}", typeText(VX_F64, rule.limit.dims), type),
+              {},    {},       {}};
     if (!isFloat(want.type) || rule.kind == OutputRule::Kind::Exact)
       compareBits();
     else
       compareFloats();
-    if (differing)
-      return {false, worst,
+    if (differing) {
+      const std::string place = placeText(first, want.dims), expected = elementText(want, first),
+                        found = elementText(got, first);
+      return {false,
+              worst,
               fmt::format("{}: {} of {} elements differ, the first at {}: expected {}, got {}; {}", type, differing,
-                          count, placeText(first, want.dims), elementText(want, first), elementText(got, first),
-                          allowedText())};
+                          count, place, expected, found, allowedText()),
+              place,
+              expected,
+              found};
+    }
     if (meanShare > 1)
-      return {false, meanShare,
+      return {false,
+              meanShare,
               fmt::format(
                   "{}: the root mean square of the difference is {:.3g} of that of what is wanted, allowed is {:.3g}",
-                  type, meanShare * rule.rms, rule.rms)};
-    return {true, std::max(worst, meanShare), type};
+                  type, meanShare * rule.rms, rule.rms),
+              {},
+              {},
+              {}};
+    return {true, std::max(worst, meanShare), type, {}, {}, {}};
   }
 
 private:
