@@ -111,6 +111,9 @@ def check_devices(tests):
     if os.path.exists(emulated):
         report, _ = tests.report("rocm", "--device=rocm", VX_HIP_LIBRARY=emulated, VX_ROCM_EMULATOR_CHIP="gfx1100")
         tests.check("rocm: 200 ops and 5 networks", (report["ops"]["passed"], report["networks"]["passed"]) == (200, 5), report["ops"])
+
+
+def check_refusals(tests):
     # All outputs of the null device are zeros: a tool that compares nothing would pass here.
     report, out = tests.report("null", "--device=null", code=1)
     tests.check("null: nearly all is wrong", report["ops"]["failed"] > 190 and report["networks"]["failed"] == 5, report["ops"])
@@ -198,6 +201,9 @@ def check_files(tests):
     for cut in (31, 32, 1000, size // 2, size - 1):
         pack().write(other, cut=cut)
         tests.fails(f"cut at {cut}", 3, "got another file of 31 bytes" if cut == 31 else f"expected {size} bytes, got {cut}: the file is cut off or has grown; install it again", *run)
+    with open(pack().write(other), "ab") as file:
+        file.write(b"x")
+    tests.fails("a byte more", 3, f"expected {size} bytes, got {size + 1}: the file is cut off or has grown; install it again", *run)
     pack().write(other, magic=b"VXCHECK\0")
     tests.fails("another kind of file", 3, "expected a pack of vx-selfcheck", *run)
     pack().write(other, version=2)
@@ -243,7 +249,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(options.build, options.source, folder)
-        for part in (check_devices, check_cases, check_faults, check_files):
+        for part in (check_devices, check_refusals, check_cases, check_faults, check_files):
             part(tests)
     print(f"{tests.passed} passed, {tests.failed} failed")
     sys.exit(tests.failed > 0)

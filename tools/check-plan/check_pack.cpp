@@ -81,9 +81,7 @@ std::span<const uint8_t> CheckPack::file(const std::string &name) const {
 
 vx::Module CheckPack::module(const std::string &name) {
   const std::span<const std::byte> bytes = std::as_bytes(file(name));
-  vx::Module module(bytes, name);
-  module.verify();
-  return module;
+  return vx::Module(bytes, name);
 }
 
 std::vector<vx::Value> CheckPack::inputs(const vx_function_info &function, const Json &check) {
