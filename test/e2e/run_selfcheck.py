@@ -114,6 +114,11 @@ def check_devices(tests):
 
 
 def check_refusals(tests):
+    emulated = os.path.join(tests.build, "lib", "libvx_emulated_hip.so")
+    if os.path.exists(emulated):
+        # A chip that the pack has no code for: no other device takes its place.
+        report, _ = tests.report("another chip", "--device=rocm", "--filter=networks/*", code=1, VX_HIP_LIBRARY=emulated, VX_ROCM_EMULATOR_CHIP="gfx1150")
+        tests.check("another chip: no network ran", report["networks"]["passed"] == 0 and "gfx1150" in report["cases"][0]["problems"][0]["text"], report["cases"][0])
     # All outputs of the null device are zeros: a tool that compares nothing would pass here.
     report, out = tests.report("null", "--device=null", code=1)
     tests.check("null: nearly all is wrong", report["ops"]["failed"] > 190 and report["networks"]["failed"] == 5, report["ops"])
