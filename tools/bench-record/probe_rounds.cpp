@@ -9,12 +9,6 @@ namespace vx::tools {
 
 using Json = nlohmann::ordered_json;
 
-double percentile(const std::vector<double> &sorted, double part) {
-  const double rank = std::ceil(part * static_cast<double>(sorted.size()));
-  const size_t index = rank < 1 ? 0 : static_cast<size_t>(rank) - 1;
-  return sorted[std::min(index, sorted.size() - 1)];
-}
-
 Spread spreadOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return {percentile(values, 0.5), values.front(), values.back(), static_cast<uint32_t>(values.size())};

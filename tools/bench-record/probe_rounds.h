@@ -3,6 +3,7 @@
 #define VX_BENCH_PROBE_ROUNDS_H
 
 #include "device_probe.h"
+#include "vx/bench.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace vx::tools {
+
+using vx::bench::percentile;
 
 // Values of several turns. `rounds` is not 0.
 struct Spread {
@@ -23,9 +26,6 @@ struct Spread {
 
 // Of values that are not empty.
 Spread spreadOf(std::vector<double> values);
-
-// The value below which `part` (0 to 1) of the sorted values lie, the nearest one. `sorted` is not empty.
-double percentile(const std::vector<double> &sorted, double part);
 
 // Peak rates of a device, by the turns that its probes took. Nothing if this tool has no probe for it.
 struct Peaks {

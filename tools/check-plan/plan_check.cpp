@@ -13,7 +13,7 @@ namespace vx::tools {
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-static constexpr size_t MostTimedRuns = 1000;
+static constexpr uint64_t MostTimedRuns = 1000;
 
 bool hasCode(const Json &check, const std::string &device) {
   const std::string backend = device.substr(0, device.find(':'));
@@ -50,22 +50,6 @@ CheckRunner::Loaded CheckRunner::load(const std::string &name) {
 
 static double millisecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-// Calls with the outputs brought to the host, as a program that reads them would do.
-static void timeCalls(vx::Call &call, const std::vector<vx::Value> &inputs, double seconds, CheckResult &result) {
-  std::vector<double> times;
-  for (const Clock::time_point begin = Clock::now();
-       times.size() < MostTimedRuns && (times.empty() || millisecondsSince(begin) < seconds * 1000);) {
-    const Clock::time_point from = Clock::now();
-    for (const vx::Value &output : call.run(inputs))
-      (void)fromRuntime(output);
-    times.push_back(millisecondsSince(from));
-  }
-  std::sort(times.begin(), times.end());
-  result.runs = times.size();
-  result.minMs = times.front();
-  result.medianMs = times[times.size() / 2];
 }
 
 void CheckRunner::compare(const Json &check, double seconds, CheckResult &result) {
@@ -113,7 +97,9 @@ void CheckRunner::compare(const Json &check, double seconds, CheckResult &result
   if (check["results"].empty())
     throw workError("the plan has no result to compare");
   if (seconds > 0)
-    timeCalls(*call, inputs, seconds, result);
+    result.times = vx::bench::measure(
+        *call, inputs,
+        {.seconds = seconds, .minRuns = 1, .maxRuns = MostTimedRuns, .warmUpSeconds = 0, .warmUpRuns = 0});
 }
 
 CheckResult CheckRunner::run(const Json &check, double seconds) {

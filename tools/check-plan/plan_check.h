@@ -3,7 +3,7 @@
 #define VX_TOOLS_PLAN_CHECK_H
 
 #include "output_rule.h"
-#include "vx/runtime/vx.hpp"
+#include "vx/bench.hpp"
 
 #include <memory>
 
@@ -33,8 +33,7 @@ struct CheckResult {
   uint64_t results = 0, elements = 0; // that were compared
   double worst = 0;                   // of the elements, as a share of the allowed difference
   double firstMs = 0;                 // the first call of the function
-  double medianMs = 0, minMs = 0;     // of `runs` calls after it
-  uint64_t runs = 0;
+  vx::bench::Times times;             // of the calls after it; no runs: they were not timed
 };
 
 // Whether the check has code for a device, "cuda:1". The null device takes any.

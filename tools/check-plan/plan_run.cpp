@@ -123,9 +123,15 @@ static std::string lineOf(size_t index, const CheckResult &result) {
   Json problems = Json::array();
   for (const CheckProblem &problem : result.problems)
     problems.push_back({problem.text, problem.output, problem.element, problem.expected, problem.got});
-  const Json line{
-      index,          problems,        result.results, result.elements, result.worst > 1e300 ? 1e300 : result.worst,
-      result.firstMs, result.medianMs, result.minMs,   result.runs};
+  const Json line{index,
+                  problems,
+                  result.results,
+                  result.elements,
+                  result.worst > 1e300 ? 1e300 : result.worst,
+                  result.firstMs,
+                  result.times.medianMs,
+                  result.times.minMs,
+                  result.times.runs};
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -143,9 +149,9 @@ static std::optional<CheckReport> reportOf(const std::string &text) {
   result.elements = line[3];
   result.worst = line[4];
   result.firstMs = line[5];
-  result.medianMs = line[6];
-  result.minMs = line[7];
-  result.runs = line[8];
+  result.times.medianMs = line[6];
+  result.times.minMs = line[7];
+  result.times.runs = line[8];
   return report;
 }
 

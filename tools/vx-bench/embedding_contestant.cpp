@@ -96,13 +96,12 @@ public:
     vx::serve::EmbedOptions options;
     options.batchTokens = request.texts.size() * request.length;
     options.tokenize.usePrompt = request.usePrompt;
-    const Clock::time_point begin = Clock::now();
-    for (uint32_t runs = 0; runs < minRuns || std::chrono::duration<double>(Clock::now() - begin).count() < seconds;
-         ++runs) {
+    auto once = [&] {
       const Clock::time_point start = Clock::now();
       (void)request.embedder->embed(request.texts, options);
-      times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    }
+      return std::chrono::duration<double>(Clock::now() - start).count();
+    };
+    vx::bench::repeat(once, seconds, minRuns, UINT64_MAX, times);
   }
 
   // The operations are those of the module's function at these sizes.

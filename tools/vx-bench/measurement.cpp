@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 namespace vx::tools {
@@ -20,7 +19,7 @@ namespace vx::tools {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-static constexpr size_t MaxRuns = 1000000;
+static constexpr uint64_t MaxRuns = 1000000;
 // Profiled calls of a turn: the median of few is good enough, and each waits for the device after every kernel.
 static constexpr double ProfileSeconds = 0.1;
 static constexpr size_t MaxProfiles = 10;
@@ -40,15 +39,7 @@ std::optional<double> KernelMeasurement::gflops() const { return rate(flops, med
 std::optional<double> KernelMeasurement::gbs() const { return rate(bytes, medianMs); }
 
 void setTimes(Measurement &measurement, std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  measurement.runs = seconds.size();
-  measurement.medianMs = percentile(seconds, 0.5) * 1e3;
-  measurement.meanMs = std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size()) * 1e3;
-  measurement.minMs = seconds.front() * 1e3;
-  measurement.p5Ms = percentile(seconds, 0.05) * 1e3;
-  measurement.p95Ms = percentile(seconds, 0.95) * 1e3;
-  measurement.p99Ms = percentile(seconds, 0.99) * 1e3;
-  measurement.maxMs = seconds.back() * 1e3;
+  static_cast<vx::bench::Times &>(measurement) = vx::bench::summarize(std::move(seconds));
   measurement.gbs = rate(static_cast<double>(measurement.bytes), measurement.medianMs).value_or(0);
   measurement.gflops = rate(measurement.flops, measurement.medianMs);
 }
@@ -76,7 +67,6 @@ private:
   void placeInputs();
   // Notes how much longer a call with inputs in the host's memory takes, and what bringing its results there does.
   void timeTransfers();
-  static void fetch(const std::vector<vx::Value> &results);
   // One run with the work of every kernel counted and, where the device can, timed.
   json profile();
   void takeBatch(const vx_function_info &function);
@@ -171,16 +161,10 @@ void ModuleContestant::timeTransfers() {
   const std::vector<vx::Value> results = call.runInto(inputs, places);
   uploads.push_back(std::max(0.0, fromHost - secondsSince(second)));
   const Clock::time_point done = Clock::now();
-  fetch(results);
+  vx::bench::fetch(results);
   downloads.push_back(secondsSince(done));
   for (const vx_alias_info &alias : aliases)
     inputs[alias.input] = results[alias.output];
-}
-
-void ModuleContestant::fetch(const std::vector<vx::Value> &results) {
-  for (const vx::Value &result : results)
-    if (const vx_value_info info = result.info(); info.kind == VX_TENSOR && info.element_type != VX_STRING)
-      (void)result.bytes();
 }
 
 // The first input of data says how many rows there are; what steers a step is no random number.
@@ -209,7 +193,7 @@ double ModuleContestant::runOnce() {
   const Clock::time_point begin = Clock::now();
   const std::vector<vx::Value> outputs = call.runInto(inputs, places);
   if (!facts.isResident)
-    fetch(outputs);
+    vx::bench::fetch(outputs);
   const double seconds = secondsSince(begin);
   if (lossOutput && !facts.firstLoss)
     facts.firstLoss = outputs[*lossOutput].info().element_type == VX_F64 ? outputs[*lossOutput].data<double>()[0]
@@ -225,9 +209,7 @@ double ModuleContestant::runOnce() {
 }
 
 void ModuleContestant::run(double seconds, uint32_t minRuns, std::vector<double> &times) {
-  const Clock::time_point begin = Clock::now();
-  for (size_t i = 0; i < minRuns || (i < MaxRuns && secondsSince(begin) < seconds); ++i)
-    times.push_back(runOnce());
+  vx::bench::repeat([this] { return runOnce(); }, seconds, minRuns, std::max<uint64_t>(MaxRuns, minRuns), times);
 }
 
 json ModuleContestant::profile() {

@@ -4,6 +4,7 @@
 
 #include "probe_rounds.h"
 #include "signature.h"
+#include "vx/bench.hpp"
 
 #include <memory>
 #include <optional>
@@ -28,7 +29,7 @@ struct KernelMeasurement {
   std::optional<double> gbs() const;
 };
 
-struct Measurement {
+struct Measurement : vx::bench::Times { // of the calls that were timed
   std::string module;
   std::string function;
   std::string runner = "vx"; // or the peer, "onnxruntime", "pytorch"
@@ -41,15 +42,6 @@ struct Measurement {
   SymbolValues dims;
   std::vector<std::string> zeroInputs; // that are zeros, since no other values are known to be allowed
 
-  // Of the calls that were timed.
-  uint64_t runs = 0;
-  double medianMs = 0;
-  double meanMs = 0;
-  double minMs = 0;
-  double p5Ms = 0;
-  double p95Ms = 0;
-  double p99Ms = 0;
-  double maxMs = 0;
   // When the turns and the probe's round after each began: seconds since the first turn of all.
   std::vector<double> turnsAt, probesAt;
   // The rounds of the device's probe, one after each turn. Nothing for a peer and without probes.

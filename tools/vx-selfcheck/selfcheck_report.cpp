@@ -39,16 +39,16 @@ static Json caseJson(const SelfcheckReport::Case &entry) {
                         {"element", nullptr},
                         {"expected", nullptr},
                         {"got", nullptr}});
-  const bool isTimed = result.runs > 0;
+  const bool isTimed = result.times.runs > 0;
   return {{"name", entry.name},
           {"kind", entry.kind},
           {"outcome", outcomeName(entry.report.outcome)},
           {"elements", result.elements},
           {"share_of_allowed", result.worst},
           {"first_ms", isTimed ? Json(result.firstMs) : Json(nullptr)},
-          {"median_ms", isTimed ? Json(result.medianMs) : Json(nullptr)},
-          {"min_ms", isTimed ? Json(result.minMs) : Json(nullptr)},
-          {"runs", result.runs},
+          {"median_ms", isTimed ? Json(result.times.medianMs) : Json(nullptr)},
+          {"min_ms", isTimed ? Json(result.times.minMs) : Json(nullptr)},
+          {"runs", result.times.runs},
           {"problems", std::move(problems)}};
 }
 
@@ -83,9 +83,9 @@ std::string SelfcheckReport::text() const {
       text += fmt::format("{} {} on {}: {}\n", entry.report.outcome == CheckOutcome::Failed ? "FAILED " : "skipped",
                           entry.name, device.device, vx::printableLine(entry.report.text));
   for (const Case &entry : cases)
-    if (const CheckResult &result = entry.report.result; entry.kind == "network" && result.runs > 0)
+    if (const CheckResult &result = entry.report.result; entry.kind == "network" && result.times.runs > 0)
       text += fmt::format("{:<28} first call {:.3f} ms, median {:.3f} ms of {} calls\n", entry.name, result.firstMs,
-                          result.medianMs, result.runs);
+                          result.times.medianMs, result.times.runs);
   return text + fmt::format("{} of {} cases passed, {} failed, {} skipped, in {:.1f} s\n{}\n",
                             count(CheckOutcome::Passed), cases.size(), count(CheckOutcome::Failed),
                             count(CheckOutcome::Skipped), seconds,
