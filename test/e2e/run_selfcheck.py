@@ -199,6 +199,9 @@ def check_files(tests):
     pack = lambda: Pack(tests.pack)
     size = os.path.getsize(tests.pack)
     run = ("--device=cpu", "--pack", other)
+    with open(tests.pack, "rb") as file:
+        data = file.read()
+    tests.check("the pack does not name a folder of the build", b"elementwise.mlir" in data and b"/elementwise.mlir" not in data and b"/digits.onnx" not in data, "a path")
     tests.fails("no pack", 3, f"{tests.path('absent.pack')}: cannot be opened: No such file or directory", "--pack", tests.path("absent.pack"))
     with open(other, "wb"):
         pass

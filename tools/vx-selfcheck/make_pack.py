@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import random
+import shutil
 import struct
 import subprocess
 import zlib
@@ -42,7 +43,7 @@ def drawn(value, rng):
 
 class Pack:
     def __init__(self, options):
-        self.bin, self.work = options.bin, options.work
+        self.bin, self.work = os.path.abspath(options.bin), os.path.abspath(options.work)
         self.files, self.checks = {}, []
 
     def path(self, name):
@@ -57,7 +58,8 @@ class Pack:
             return file.read()
 
     def tool(self, name, *arguments):
-        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True)
+        # Modules have the names of their sources, which must not be those of a build's folders.
+        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, cwd=self.work)
         if done.returncode:
             raise SystemExit(f"make_pack.py: error: {name} {' '.join(arguments)}: {done.stderr.strip()}")
 
@@ -87,7 +89,7 @@ class Pack:
         """One module of all cases."""
         headers = "".join(dict.fromkeys(case.header for case in cases))
         self.write(f"{name}.mlir", (headers + "".join(case.text() for case in cases)).encode())
-        self.compile(self.path(f"{name}.mlir"), f"{name}.vxm", *arguments)
+        self.compile(f"{name}.mlir", f"{name}.vxm", *arguments)
         for case in cases:
             rng = random.Random(case.name)
             entry = self.wanted(f"{name}.mlir", case.name, {key: drawn(value, rng) for key, value in case.inputs.items()},
@@ -97,7 +99,8 @@ class Pack:
 
     def digits(self, folder, count=32):
         """A trained network over images of its test set."""
-        model, module = os.path.join(folder, "digits.onnx"), "digits.vxm"
+        model, module = "digits.onnx", "digits.vxm"
+        shutil.copyfile(os.path.join(folder, model), self.path(model))
         self.compile(model, module)
         self.tool("vx-compile", model, "--target=cpu", "--stop-after=import", "-o", self.path("digits.mlirbc"))
         with open(os.path.join(folder, "images.f32"), "rb") as file:
