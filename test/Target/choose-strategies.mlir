@@ -98,6 +98,24 @@ func.func @vector(%x: tensor<512x256xf32>, %w: tensor<256x1xf32>) -> tensor<512x
   return %0 : tensor<512x1xf32>
 }
 
+// Of a weight of few bits a thread reads eight neighbours at once, and a subgroup has a long row, where there are many.
+// CHECK-LABEL: func.func @blocks_by_vector(
+// CHECK:         vx.fusion{{.*}} #vx.rows<tile = [1, 4], sharing = subgroup, runs = 4, lanes = 8, threads = 128> {
+// CHECK-LABEL: func.func @few_blocks_by_vector(
+// CHECK:         vx.fusion{{.*}} #vx.rows<tile = [1, 1], sharing = workgroup, runs = 2, lanes = 8, threads = 256> {
+func.func @blocks_by_vector(%x: tensor<1x4096xf32>) -> tensor<1x2048xf32> {
+  %w = vx.constant dense_resource<many> : tensor<2048x4352xui8>
+  %d = vx.decode_blocks q8_0 %w : tensor<2048x4352xui8>
+  %0 = vx.contract %x, %d batch = [] x [] contracting = [1] x [1] : tensor<1x4096xf32>, tensor<2048x4096xf32>
+  return %0 : tensor<1x2048xf32>
+}
+func.func @few_blocks_by_vector(%x: tensor<1x4096xf32>) -> tensor<1x512xf32> {
+  %w = vx.constant dense_resource<few> : tensor<512x4352xui8>
+  %d = vx.decode_blocks q8_0 %w : tensor<512x4352xui8>
+  %0 = vx.contract %x, %d batch = [] x [] contracting = [1] x [1] : tensor<1x4096xf32>, tensor<512x4096xf32>
+  return %0 : tensor<1x512xf32>
+}
+
 // The filters and a box of places.
 // CHECK-LABEL: func.func @conv(
 // CHECK:         vx.fusion{{.*}} #vx.tiled_product<tile = [1, 32, 1, 16], block_rows = 4, block_columns = 4, step = 8, slices = 4> {

@@ -14,6 +14,7 @@
 #include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -303,7 +304,8 @@ StrategyAttrInterface convStrategy(const SymbolRanges &ranges, ConvOp op, Ranked
 struct Rows {
   SmallVector<int64_t> alongDims;       // dimensions of the result that run along a row
   int64_t length = 1;                   // elements of a row
-  bool isDivisible = false;             // by 4, and neighbours in memory
+  int64_t neighbours = 1;               // in memory, into which the row's last dimension divides
+  bool isDecoded = false;               // of integers of 8 bits or fewer
   std::optional<int64_t> contiguousDim; // of the result, when neighbours in memory belong to neighbouring rows
   int64_t inputs = 1;                   // tensors that the kernel reads
 };
@@ -338,14 +340,19 @@ StrategyAttrInterface rowsStrategy(const SymbolRanges &ranges, MLIRContext *cont
     return RowsAttr::get(context, tile, RowSharing::columns, roundsFor(kThreads / columns, most), /*lanes=*/1,
                          kThreads);
   }
-  int64_t lanes = rows.isDivisible && rows.length >= 128 ? 4 : 1;
+  // A load of 4 bytes, or of 16.
+  int64_t lanes = rows.length < 128                            ? 1
+                  : rows.isDecoded && rows.neighbours % 8 == 0 ? 8
+                  : rows.neighbours % 4 == 0                   ? 4
+                                                               : 1;
   if (lastRowDim && rows.length <= 16 && count >= 1024) {
     tile[*lastRowDim] = 64;
     return ThreadRowsAttr::get(context, tile, /*threads=*/64);
   }
   // A subgroup needs no barrier, but takes longer for its row: for many rows only.
   constexpr int64_t kSubgroup = 32;
-  if (lastRowDim && rows.length <= 1024 && count >= 1024) {
+  const int64_t mostOfSubgroup = rows.isDecoded ? 1 << 14 : 1 << 10;
+  if (lastRowDim && rows.length <= mostOfSubgroup && count >= 1024) {
     tile[*lastRowDim] = 4;
     return RowsAttr::get(context, tile, RowSharing::subgroup, roundsFor(kSubgroup * lanes, 32 / lanes), lanes,
                          kThreads / 2);
@@ -371,8 +378,8 @@ StrategyAttrInterface reductionStrategy(const SymbolRanges &ranges, MLIRContext 
   while (last > 0 && !input.isDynamicDim(last) && input.getDimSize(last) == 1)
     --last;
   if (llvm::is_contained(axes, last)) {
-    rows.isDivisible =
-        axes.size() == 1 && last == rank - 1 && !input.isDynamicDim(last) && input.getDimSize(last) % 4 == 0;
+    if (axes.size() == 1 && last == rank - 1 && !input.isDynamicDim(last))
+      rows.neighbours = std::max<int64_t>(input.getDimSize(last), 1);
   } else {
     int64_t place = 0;
     for (int64_t d = 0; d < last; ++d)
@@ -380,6 +387,24 @@ StrategyAttrInterface reductionStrategy(const SymbolRanges &ranges, MLIRContext 
     rows.contiguousDim = place;
   }
   return rowsStrategy(ranges, context, result, rows);
+}
+
+/// True for floats that are computed, element for element, from integers of 8 bits or fewer.
+bool isDecoded(Value tensor) {
+  llvm::SetVector<Operation *> visited;
+  visited.insert(tensor.getDefiningOp());
+  for (size_t next = 0; next < visited.size(); ++next) {
+    Operation *op = visited[next];
+    if (!op || !op->hasTrait<OpTrait::Elementwise>())
+      continue;
+    if (isa<CastOp>(op))
+      if (auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(op->getOperand(0).getType())))
+        if (integer.getWidth() <= 8)
+          return true;
+    for (Value operand : op->getOperands())
+      visited.insert(operand.getDefiningOp());
+  }
+  return false;
 }
 
 /// A product of a matrix and a vector: each element of the result is the sum of a row or a column of the matrix.
@@ -416,7 +441,8 @@ StrategyAttrInterface vectorStrategy(const SymbolRanges &ranges, ContractOp op, 
   if (contracting.empty())
     return {};
   if (llvm::is_contained(contracting, last)) {
-    rows.isDivisible = contracting.size() == 1 && !matrix.isDynamicDim(last) && matrix.getDimSize(last) % 4 == 0;
+    rows.neighbours = matrix.isDynamicDim(last) ? 1 : std::max<int64_t>(matrix.getDimSize(last), 1);
+    rows.isDecoded = isDecoded(isRhs ? op.getRhs() : op.getLhs());
   } else if (const int64_t *place = llvm::find(own, last); place != own.end()) {
     rows.contiguousDim = before + (place - own.begin());
   } else {

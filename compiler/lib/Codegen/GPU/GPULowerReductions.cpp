@@ -314,9 +314,10 @@ private:
     Value length = product(sizes);
     std::optional<int64_t> knownLength = getConstantIntValue(length), knownParts = getConstantIntValue(parts);
     bool isWhole = knownLength && knownParts && *knownLength % (*knownParts * runs * lanes) == 0;
-    bool keepsLanes = knownLength && *knownLength % lanes == 0 && sizes.size() == 1;
-    // A group must not reach over the row's end: where one could, each element is a group.
-    share.neighbours = isWhole || keepsLanes ? lanes : 1;
+    // A group must not reach over the end of the row's last dimension: where one could, each element is a group.
+    std::optional<int64_t> knownRun = getConstantIntValue(sizes.back());
+    bool keepsLanes = knownLength && *knownLength % lanes == 0 && knownRun && *knownRun % lanes == 0;
+    share.neighbours = keepsLanes ? lanes : 1;
     Value begin = plus(base, times(part, index(share.neighbours)));
     for (int64_t group = 0; group < runs * lanes / share.neighbours; ++group) {
       Value first = plus(begin, times(parts, index(group * share.neighbours)));
@@ -326,15 +327,16 @@ private:
         Value last = builder.createOrFold<arith::SubIOp>(loc, length, index(share.neighbours));
         first = builder.createOrFold<arith::MinUIOp>(loc, first, last);
       }
+      SmallVector<Value> begins(1, first);
+      if (sizes.size() > 1) {
+        begins.clear();
+        for (const LaneIndex &place : evaluator->delinearize(loc, {first, 0, {}}, sizes))
+          begins.push_back(place.base);
+      }
+      // Neighbours have the places along the other dimensions in common, and the numbers that are read there.
       for (int64_t lane = 0; lane < share.neighbours; ++lane) {
-        Value flat = plus(first, index(lane));
-        SmallVector<Value> places(1, flat);
-        if (sizes.size() > 1) {
-          places.clear();
-          for (const LaneIndex &place : evaluator->delinearize(loc, {flat, 0, {}}, sizes))
-            places.push_back(place.base);
-        }
-        share.places.push_back(places);
+        share.places.push_back(begins);
+        share.places.back().back() = plus(begins.back(), index(lane));
       }
       share.isInside.push_back(inside);
     }
