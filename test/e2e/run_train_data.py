@@ -98,7 +98,7 @@ def check_images(tests):
     usual = ["net.onnx", "--loss=cross_entropy", "--device=cpu", "--save=s"]
     for options, code, text in ((["--data=more"], 3, "data: 'more' has 4 classes, 'Zebra', 'ant', 'bee', 'four', expected at most 3, those of the model; --classes=4 makes a new head of an ONNX file"),
                                 (["--data=animals", "--validation=more"], 3, "more: expected the classes of the data to train on, 'Zebra', 'ant', 'bee', got 'Zebra', 'ant', 'bee', 'four'"),
-                                (["--data=broken"], 3, "broken/Zebra/a.png: expected an image, got "), (["--data=animals", "--label=x"], 2, "--label is for a CSV file, and --data is 'animals'"),
+                                (["--data=broken"], 3, "broken/Zebra/a.png: the PNG image of 60 bytes: "), (["--data=animals", "--label=x"], 2, "--label is for a CSV file, and --data is 'animals'"),
                                 (["--data=unit", "--resize=9"], 2, "--resize is for a folder of images by class, and --data is 'unit'"),
                                 (["--data=animals", "--resize=5"], 2, "images: expected a shorter side from 6 to 16384, of which 6 x 6 pixels are cut out, got 5"),
                                 (["--data=animals", "--image-size=5"], 2, "--image-size: expected the sizes of 'image', which is f32[batch,3,6,6], got 5"),
@@ -111,6 +111,33 @@ def check_images(tests):
     tests.check("images of any size", "--image-size: expected it for 'image', which is f32[batch,h,w,3], got none" in done.stderr, done.stderr)
     done = tests.run("vx-train", "net.onnx", "--loss=cross_entropy", "--device=cpu", "--classes=4", "--data=more", "--save=s")
     tests.check("images, a new head", done.returncode == 0, done.stderr)
+
+
+def check_parts(tests):
+    """A folder with the parts of a data set: the message names the flags. Classes of these names are classes."""
+    for folder, parts, flags in (
+            ("arrays_of", ("train", "test"), "--data arrays_of/train --validation arrays_of/test"),
+            ("three", ("test", "train", "val"), "--data three/train --validation three/val"),
+            ("long", ("training", "validation", "test"), "--data long/training --validation long/validation")):
+        for part in parts:
+            write_arrays(tests, f"{folder}/{part}", image=np.zeros((2, 3, SIDE, SIDE), np.float32), label=np.zeros(2, np.int64))
+        done = tests.run("vx-train", "net.onnx", "--loss=cross_entropy", "--device=cpu", "--save=s", f"--data={folder}", code=3)
+        names = ", ".join(f"'{part}'" for part in sorted(parts))
+        tests.check(f"{folder}: the message", f"vx-train: error: data: '{folder}' has the parts of a data set, {names}, and no folders of classes: expected {flags}\n" in done.stderr, done.stderr)
+    for part in ("train", "val"):
+        for name in CLASSES:
+            write(tests.path(f"images_of/{part}/{name}/a.png"), png(np.zeros((SIDE, SIDE, 3), np.uint8)))
+    done = tests.run("vx-train", "net.onnx", "--loss=cross_entropy", "--device=cpu", "--save=s", "--data=images_of", code=3)
+    tests.check("images by part and class", "expected --data images_of/train --validation images_of/val\n" in done.stderr, done.stderr)
+    tests.run("vx-train", "net.onnx", "--loss=cross_entropy", "--device=cpu", "--save=s", "--data=images_of/train", "--validation=images_of/val")
+    # Vehicles and what else these names may be.
+    for folder, names in (("vehicles", ("test", "train")), ("alone", ("train",)), ("odd", ("test", "train", "truck")), ("tests", ("test", "val"))):
+        for name in names:
+            write(tests.path(f"{folder}/{name}/{'deep/' if folder in ('odd', 'alone', 'tests') else ''}a.png"), png(np.zeros((SIDE, SIDE, 3), np.uint8)))
+        done = tests.run("vx-train", "net.onnx", "--loss=cross_entropy", "--device=cpu", "--save=s", f"--data={folder}")
+        tests.check(f"{folder}: classes", f"note: classes: {', '.join(f'{i} {chr(39)}{name}{chr(39)}' for i, name in enumerate(names))}\n" in done.stderr, done.stderr)
+    text = tests.run("vx-train", "--help").stdout
+    tests.check("the examples name the parts", "--data digits/train " in text and "--data digits " not in text, text)
 
 
 def check_tables(tests):
@@ -174,6 +201,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(os.path.abspath(options.bin), folder)
         check_images(tests)
+        check_parts(tests)
         check_tables(tests)
         check_lost(tests)
     return tests.finish()

@@ -274,6 +274,10 @@ def check_wrong_runs(bench):
         found = re.search(r"large.vxm: the memory does not suffice: the weights need [\d.]+ [KM]iB, the cache of 16777216 tokens 8.0 TiB and a call [\d.]+ [MG]iB, but the device has ([\d.]+) GiB: a context of up to (\d+) tokens fits\n", said)
         bench.check(f"a cache beyond the memory on {device}", found and int(found[2]) % 32 == 0 and abs(int(found[2]) / 2**11 - float(found[1])) < 1, said)
     bench.tool("vx-llm", "run", module_of_large, "--prompt", "a", "--context", "64", "--max-tokens", "1", "--device=cpu")
+    os.chmod(module, 0o644)
+    for arguments in (["--check-config"], ["--port", "0"]):
+        _, said = bench.tool("vx-serve", "--model", module, *arguments, code=3)
+        bench.check("vx-serve serves no language model", said == f"vx-serve: error: --model: '{os.path.realpath(module)}': is a language model, and vx-serve serves none yet: run it with 'vx-llm run FILE' or 'vx-llm chat FILE'\n", said)
     for arguments, code, message in (
             (["run", module], 2, "run: expected --prompt"),
             (["run"], 2, "run: expected a module (.vxm), a GGUF file or a folder"),

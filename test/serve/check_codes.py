@@ -21,12 +21,13 @@ def check_methods(bench):
     with Server(bench, f"--model-dir={bench.path('models')}", f"--api-keys-file={keys}", "--per-key=0", name="methods") as server:
         server.wait_until_ready()
         for path, method in METHODS:
+            allowed = "GET, HEAD, OPTIONS" if method == "GET" else f"{method}, OPTIONS"
             status, answered, data = server.ask("OPTIONS", path)
-            bench.check(f"OPTIONS {path}", (status, answered["Allow"], data) == (204, f"{method}, OPTIONS", b""), (status, dict(answered), data))
+            bench.check(f"OPTIONS {path}", (status, answered["Allow"], data) == (204, allowed, b""), (status, dict(answered), data))
             for other in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} - {method} - ({"HEAD"} if method == "GET" else set()):
                 status, answered, data = server.ask(other, path, headers=admin)
                 code = answered.get("x-vx-error-code") if path.startswith("/v2") else data["error"]["code"] if data else None
-                bench.check(f"{other} {path}", (status, answered["Allow"], code) == (405, f"{method}, OPTIONS", None if other == "HEAD" and not path.startswith("/v2") else "method_not_allowed"), (status, dict(answered), data))
+                bench.check(f"{other} {path}", (status, answered["Allow"], code) == (405, allowed, None if other == "HEAD" and not path.startswith("/v2") else "method_not_allowed"), (status, dict(answered), data))
             if method == "GET":
                 whole, head = server.ask("GET", path, headers=admin), server.ask("HEAD", path, headers=admin)
                 same = "Content-Length" if path not in ("/metrics", "/api/v1/hardware") else "Content-Type"  # whose text changes
@@ -101,6 +102,8 @@ def check_codes(bench):
         while (last := server.ask("GET", "/v2/models/digits/ready", headers=user))[0] == 200:
             pass
         bench.check("above the rate", last[0] == 429 and last[1]["x-vx-error-code"] == "rate_limited" and int(last[1]["Retry-After"]) >= 1, (last[0], last[2]))
+        says = f"expected at most 200 requests in 60 s with the key 'app', got more: retry after {last[1]['Retry-After']} s"
+        bench.check("above the rate: the period, and when a request is taken again", last[2]["error"] == says, last[2])
         bench.check("another key has its own rate", server.ask("GET", "/v2/models/digits/ready", headers=admin)[0] == 200)
         status, _, data = server.ask("GET", "/metrics", headers=admin)
         bench.check("metrics", status == 200 and b'vx_requests_total{model="digits",code="200"}' in data and b"nix" not in data and USER.encode() not in data, data[-300:])

@@ -58,7 +58,7 @@ def check_large_calls(bench):
                 began = time.monotonic()
                 status, headers, data = ask_large(server, name, n)
                 bench.check(f"{name} of {n} is out of memory", (status, headers["x-vx-error-code"]) == (507, "out_of_memory"), (status, data))
-                bench.check(f"{name} of {n}: what it asked for and the limit", "asked for " in data["error"] and "their memory limit is 67108864 bytes" in data["error"], data)
+                bench.check(f"{name} of {n}: what it asked for and the limit", "expected at most " in data["error"] and " more bytes, got " in data["error"] and "their memory limit is 67108864 bytes" in data["error"], data)
                 bench.check(f"{name} of {n} is told so soon", time.monotonic() - began < 10, time.monotonic() - began)
         bench.check("nothing was taken for it", peak(server) - before < 160 << 20, (before, peak(server)))
         status, _, data = ask_large(server, "result", 1000)

@@ -2,6 +2,14 @@
 
 #include "tool_error.h"
 
+#include "vx/abi/module_header.h"
+#include "vx/base/regular_file.h"
+
+#include <array>
+#include <string_view>
+
+#include <unistd.h>
+
 namespace vx::tools {
 
 void checkFiles(const CommandFiles &files) {
@@ -9,6 +17,22 @@ void checkFiles(const CommandFiles &files) {
     throw usageError("{}", problem);
   if (const std::string reason = files.unwritable(); !reason.empty())
     throw workError("{}", reason);
+}
+
+void refuseModuleFile(const std::string &path) {
+  vx::FileError error;
+  const int descriptor = vx::openRegularFile(path, error);
+  if (descriptor < 0)
+    return;
+  constexpr std::string_view magic = VX_MODULE_MAGIC;
+  std::array<char, magic.size()> start = {};
+  const ssize_t got = ::read(descriptor, start.data(), start.size());
+  ::close(descriptor);
+  if (got == static_cast<ssize_t>(magic.size()) && std::string_view(start.data(), start.size()) == magic)
+    throw fileError(
+        "{}: expected a model, got a vx module, which is compiled already: run it with 'vx-run {}', or show "
+        "it with 'vx-info {}'",
+        path, path, path);
 }
 
 // Calls `add` with each name and file. What has none, or another form, is for others to judge.

@@ -15,6 +15,10 @@ using vx::CommandFiles;
 // work error when one cannot be made where it is to be.
 void checkFiles(const CommandFiles &files);
 
+// Throws a file error when a file that is to be a model is a module, which is compiled already. What cannot be read is
+// for others to judge.
+void refuseModuleFile(const std::string &path);
+
 // The files of "--input NAME=@FILE" and "--output NAME=@FILE".
 void addInputFiles(CommandFiles &files, const std::vector<std::string> &specifications);
 void addOutputFiles(CommandFiles &files, const std::vector<std::string> &specifications);

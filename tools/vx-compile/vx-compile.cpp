@@ -297,6 +297,7 @@ static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
     return 0;
+  refuseModuleFile(options.model);
   if (options.output.empty() && options.stopAfter.empty())
     options.output = defaultOutput(options.model);
 

@@ -135,6 +135,7 @@ static int run(const char *name, int argc, char **argv) {
          << diagnostic.str();
     return mlir::success();
   });
+  refuseModuleFile(options.path);
   const std::vector<uint8_t> text = readFile(options.path);
   // Bytecode keeps large constants where they stand in the file.
   mlir::OwningOpRef<mlir::ModuleOp> module =

@@ -171,6 +171,46 @@ static train::Dataset openImages(const std::string &folder, const DataOptions &o
   return train::Dataset::images(folder, made);
 }
 
+// A folder with the parts of a data set, each with arrays or folders of its own, is not a folder of classes.
+static void checkParts(const std::string &folder) {
+  static const std::vector<std::string> trainings = {"train", "training"},
+                                        validations = {"test", "val", "valid", "validation", "dev"};
+  const auto has = [](const std::vector<std::string> &names, const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::string training;
+  std::vector<std::string> parts;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    std::error_code inner;
+    if (!at->is_directory(inner) || name.starts_with('.'))
+      continue;
+    if (has(trainings, name))
+      training = name;
+    else if (!has(validations, name))
+      return;
+    parts.push_back(name);
+    bool isPart = false;
+    for (fs::directory_iterator own(at->path(), inner), last; !inner && own != last; own.increment(inner))
+      isPart |= own->path().extension() == ".npy" || own->is_directory();
+    if (!isPart)
+      return;
+  }
+  if (error || training.empty() || parts.size() < 2)
+    return;
+  std::sort(parts.begin(), parts.end());
+  // The set for validation is the one of that name; test is for the end, where there is another.
+  const std::string &validation = *std::max_element(parts.begin(), parts.end(), [&](const auto &a, const auto &b) {
+    const auto rank = [&](const std::string &name) { return has(trainings, name) ? 0 : name == "test" ? 1 : 2; };
+    return rank(a) < rank(b);
+  });
+  throw fileError("data: '{}' has the parts of a data set, {}, and no folders of classes: expected --data {} "
+                  "--validation {}",
+                  folder, quoteNames(parts), (fs::path(folder) / training).string(),
+                  (fs::path(folder) / validation).string());
+}
+
 // A class more than the model has is found before training; less may be meant.
 static void checkClasses(const std::string &path, const vx_training_info &training, const train::Dataset &data) {
   const std::vector<const vx_argument_info *> labels = targets(training);
@@ -217,6 +257,8 @@ train::Dataset openData(const std::string &path, const DataOptions &options, con
                      path);
   if (kind == Kind::Npy)
     return openNpy(path, training, files);
+  if (kind == Kind::Images)
+    checkParts(path);
   train::Dataset data = kind == Kind::Csv ? openCsv(path, options, training, classes, files)
                                           : openImages(path, options, training, classes);
   checkClasses(path, training, data);

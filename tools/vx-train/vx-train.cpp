@@ -26,24 +26,24 @@ static constexpr const char *Examples = R"(
 label.npy. Or it is a folder of images by class, DIR/CLASS/*.png, or a CSV file with the names of its columns.
 
 Examples:
-  Model:       vx-train model.onnx --loss=cross_entropy --optimizer=adamw:weight_decay=.05 --data digits --save trained.safetensors
-               vx-train model.onnx --loss=cross_entropy --data digits --export trained.onnx
+  Model:       vx-train model.onnx --loss=cross_entropy --optimizer=adamw:weight_decay=.05 --data digits/train --save trained.safetensors
+               vx-train model.onnx --loss=cross_entropy --data digits/train --export trained.onnx
                vx-train model.onnx --loss=mse --freeze='encoder.*' --clip-norm 1 --emit=model.vxm --data pairs --save trained.safetensors
-  Train:       vx-train model.vxm --data digits --epochs 20 --save trained.safetensors
-               vx-train model.vxm --data digits --batch-size 64 --seed 7 --validation=0.1
+  Train:       vx-train model.vxm --data digits/train --epochs 20 --save trained.safetensors
+               vx-train model.vxm --data digits/train --batch-size 64 --seed 7 --validation=0.1
                vx-train model.vxm --data train --validation=test --early-stop=5,1e-4 --stop-on-nan
   Images:      vx-train model.onnx --loss=cross_entropy --classes=2 --data pets --validation=0.1 --normalize=imagenet --resize=256 --save-module pets.vxm
   CSV:         vx-train model.onnx --loss=cross_entropy --data flowers.csv --label=species --epochs 50 --export flowers.onnx
-  Rate:        vx-train model.vxm --data digits --lr 3e-3 --schedule=cosine:1e-5 --warmup 100
-  Checkpoints: vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10
-               vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10 --resume run1
-  Export:      vx-train model.vxm --data digits --epochs 20 --export trained.onnx
+  Rate:        vx-train model.vxm --data digits/train --lr 3e-3 --schedule=cosine:1e-5 --warmup 100
+  Checkpoints: vx-train model.vxm --data digits/train --epochs 100 --checkpoint=run1,10
+               vx-train model.vxm --data digits/train --epochs 100 --checkpoint=run1,10 --resume run1
+  Export:      vx-train model.vxm --data digits/train --epochs 20 --export trained.onnx
                vx-train model.vxm --resume trained.safetensors --export trained.onnx
-               vx-train model.vxm --data digits --export trained.onnx --export-form=training
-               vx-train model.vxm --data digits --epochs 20 --save-module trained.vxm
-  Device:      vx-train model.vxm --data digits --device=vulkan:0 --no-fallback
+               vx-train model.vxm --data digits/train --export trained.onnx --export-form=training
+               vx-train model.vxm --data digits/train --epochs 20 --save-module trained.vxm
+  Device:      vx-train model.vxm --data digits/train --device=vulkan:0 --no-fallback
   Report:      vx-train model.vxm --summary
-               vx-train model.vxm --data digits --history history.json
+               vx-train model.vxm --data digits/train --history history.json
 )";
 
 namespace {

@@ -84,6 +84,30 @@ static void addInvalid(ImportReport &report, std::string reason, onnx::Advice ad
   report.issues.push_back(std::move(issue));
 }
 
+/// For bytes that are no ONNX model: names the formats that users have beside it.
+static void addForeign(ImportReport &report, StringRef bytes) {
+  // The first 8 bytes are the size of the header, which is JSON.
+  const bool isSafetensors = bytes.size() > 9 && bytes.substr(3, 5) == StringRef("\0\0\0\0\0", 5) && bytes[8] == '{';
+  const struct {
+    bool is;
+    const char *kind, *advice;
+  } formats[] = {
+      {bytes.starts_with("VXMODULE"), "a vx module, which is compiled already",
+       "run it with 'vx-run FILE', or show it with 'vx-info FILE'"},
+      {bytes.starts_with("GGUF"), "a GGUF file", "vx-compile and vx-llm read it from a file whose name ends in .gguf"},
+      {isSafetensors, "a safetensors file", "give its folder, which has the model's config.json too"},
+      {bytes.starts_with("PK\x03\x04"), "a zip archive, as PyTorch writes its models",
+       "export the model to ONNX (torch.onnx.export), and give the .onnx file"}};
+  for (const auto &format : formats)
+    if (format.is) {
+      addInvalid(report, std::string("expects an ONNX model, got ") + format.kind);
+      report.issues.back().advice = format.advice;
+      return;
+    }
+  addInvalid(report, "expects an ONNX model, got " + std::to_string(bytes.size()) +
+                         " bytes that are not one: the file is damaged, or is something else");
+}
+
 /// Whether the bytes are a model with more messages inside of one another than protobuf reads by itself.
 static bool isDeeplyNested(StringRef bytes) {
   constexpr int deepest = 2000;
@@ -118,8 +142,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
                  onnx::Advice::SplitModel);
       return {};
     }
-    addInvalid(report, "expects an ONNX model, got " + std::to_string(bytes.getBufferSize()) +
-                           " bytes that are not one: the file is damaged, or is something else");
+    addForeign(report, bytes.getBuffer());
     return {};
   }
   report.externalFiles = onnx::collectExternalFiles(*model, folder.str());

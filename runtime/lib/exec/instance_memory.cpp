@@ -64,15 +64,20 @@ Status InstanceMemory::take(uint64_t size) {
   return status;
 }
 
+// Another thread may have taken memory or lowered the limit meanwhile.
+static uint64_t remaining(uint64_t most, uint64_t used) { return most > used ? most - used : 0; }
+
 Status InstanceMemory::refusal(uint64_t size, Purpose purpose) const {
   const uint64_t calls = ofCalls.load(std::memory_order_relaxed), device = used();
   const bool isAboveLimit = purpose != Purpose::host && (device > allowed() || size > allowed() - device);
   if (purpose != Purpose::variable && !isAboveLimit)
-    return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but calls have {} bytes and their memory limit is {} bytes",
-                   size, calls, allowedCalls());
+    return failure(VX_OUT_OF_MEMORY,
+                   "expected at most {} more bytes, got {}: calls have {} bytes, and their memory limit is {} bytes",
+                   remaining(allowedCalls(), calls), size, calls, allowedCalls());
   return failure(VX_OUT_OF_MEMORY,
-                 "asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes", size,
-                 device, limit);
+                 "expected at most {} more bytes, got {}: {} bytes are in use, and the instance's memory limit is {} "
+                 "bytes",
+                 remaining(limit, device), size, device, limit);
 }
 
 Status InstanceMemory::allocateByDropping(hal::Device &device, uint64_t size, Purpose purpose, Ref<hal::Memory> &memory,

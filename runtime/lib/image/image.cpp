@@ -55,9 +55,8 @@ Outcome decode(const vx_image_request &request) {
   std::string start;
   for (uint64_t i = 0; i < std::min<uint64_t>(request.size, 4); ++i)
     start += fmt::format(" {:02x}", request.bytes[i]);
-  return failure(VX_IMAGE_DAMAGED,
-                 "{} bytes that begin with{} are no BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image", request.size,
-                 start.empty() ? " nothing" : start);
+  return failure(VX_IMAGE_DAMAGED, "expected a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image, got {} bytes{}{}",
+                 request.size, start.empty() ? "" : " that begin with", start);
 }
 
 } // namespace
@@ -72,7 +71,7 @@ __attribute__((visibility("default"))) int32_t vx_image_decode(const vx_image_re
   try {
     outcome = vx::image::decode(*request);
   } catch (const std::bad_alloc &) {
-    outcome.result = VX_IMAGE_NO_MEMORY;
+    outcome = {VX_IMAGE_NO_MEMORY, "out of memory"}; // too short for memory of its own
   }
   if (request->message_size) {
     const size_t length = std::min<size_t>(outcome.message.size(), request->message_size - 1);

@@ -83,6 +83,13 @@ Status ModuleLoader::readHeader() {
                          module.filePath, nameModule(module.filePath))
                : failure(VX_INVALID_MODULE, "is an ONNX model and no vx module: compile it with vx-compile, or "
                                             "vxc_compile_bytes of libvx_compiler");
+  constexpr std::string_view gguf = "GGUF";
+  if (file.size() >= gguf.size() && std::memcmp(file.data(), gguf.data(), gguf.size()) == 0)
+    return hasFolder ? failure(VX_INVALID_MODULE,
+                               "is a GGUF file and no vx module: compile it with 'vx-compile {} -o {}', or run a "
+                               "language model with 'vx-llm run {}'",
+                               module.filePath, nameModule(module.filePath), module.filePath)
+                     : failure(VX_INVALID_MODULE, "is a GGUF file and no vx module: compile it with vx-compile");
   if (file.size() < sizeof(header)) {
     // A file that starts otherwise is no module at all, however short.
     size_t known = std::min<size_t>(file.size(), sizeof(header.magic));

@@ -26,7 +26,7 @@ using Kind = ConfigurationMessage::Kind;
 // Whether it stands for a place on the disk rather than for a name of the registry.
 bool isPath(std::string_view text) {
   return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text.starts_with('~') ||
-         text.ends_with(".vxm") || text.ends_with(".onnx");
+         text.ends_with(".vxm") || text.ends_with(".onnx") || text.ends_with(".gguf");
 }
 
 // A word of --model. "digits=/mnt/models" has a name and a path; "./a=b.vxm" and "/a=b" are paths.
@@ -218,7 +218,8 @@ private:
     if (!model.name->empty())
       return *model.name;
     const fs::path path = *model.path;
-    return path.extension() == ".vxm" || path.extension() == ".onnx" ? path.stem().string() : path.filename().string();
+    const bool isFile = path.extension() == ".vxm" || path.extension() == ".onnx" || path.extension() == ".gguf";
+    return (isFile ? path.stem() : path.filename()).string();
   }
 
   void completeModels() {

@@ -26,11 +26,15 @@ void apply(RequestNotes &notes, const RateVerdict &verdict, std::string_view uni
   for (auto &[name, value] : rateHeaders(verdict, unit))
     if (name != "Retry-After")
       notes.headers.emplace_back(std::move(name), std::move(value));
-  if (!verdict.isAllowed)
-    throw serviceError(ErrorCode::rate_limited, "the key '{}' may ask for {} {} in its time, and has",
-                       notes.caller.name, verdict.limit, unit)
-        .after(std::max(1u, verdict.retryAfterS))
-        .with("expected", fmt::format("at most {} {}", verdict.limit, unit));
+  if (verdict.isAllowed)
+    return;
+  const std::string_view counted = verdict.limit == 1 ? unit.substr(0, unit.size() - 1) : unit;
+  const std::string most = fmt::format("at most {} {} in {} s", verdict.limit, counted, verdict.spanS);
+  const uint32_t seconds = std::max(1u, verdict.retryAfterS);
+  throw serviceError(ErrorCode::rate_limited, "expected {} with the key '{}', got more: retry after {} s", most,
+                     notes.caller.name, seconds)
+      .after(seconds)
+      .with("expected", most);
 }
 
 } // namespace
@@ -40,7 +44,9 @@ Caller KeyGatekeeper::identify(const HttpRequest &request) {
     return {};
   const Moment now = std::chrono::steady_clock::now();
   if (const uint32_t seconds = failures->secondsToWait(request.address, now))
-    throw ServiceError(ErrorCode::rate_limited, "too many wrong keys have come from this address").after(seconds);
+    throw serviceError(ErrorCode::rate_limited, "too many wrong keys have come from this address: retry after {} s",
+                       seconds)
+        .after(seconds);
   const std::string_view presented = presentedKey(request);
   if (presented.empty())
     throw ServiceError(ErrorCode::invalid_api_key,

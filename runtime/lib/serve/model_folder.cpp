@@ -6,6 +6,7 @@
 #include "vx/base/names.h"
 #include "vx/base/printable.h"
 #include "vx/base/regular_file.h"
+#include "vx/runtime/vx.hpp"
 
 #include <fmt/format.h>
 
@@ -137,6 +138,12 @@ std::vector<std::string> namesWith(const std::vector<FolderEntry> &entries, std:
   return names;
 }
 
+// For weights that other tools read.
+std::string adviceOnCompiling(std::string_view model) {
+  return fmt::format("compile a model of embeddings with 'vx-compile {}', run a language model with 'vx-llm run {}'",
+                     model, model);
+}
+
 // Which of the .onnx files is the model, "model.onnx" before any other; empty with the reason in `refusal`.
 std::string chooseOnnx(const std::string &folder, const std::vector<FolderEntry> &entries, std::string &refusal) {
   std::vector<std::string> names = namesWith(entries, ".onnx");
@@ -156,9 +163,12 @@ std::string chooseOnnx(const std::string &folder, const std::vector<FolderEntry>
     refusal = fmt::format("expected one .onnx file or a model.onnx, got {}", quoteNames(names));
     return "";
   }
-  for (std::string_view ending : {".gguf", ".safetensors", ".bin", ".pt"})
+  for (const auto &[ending, advice] :
+       {std::pair(".gguf", adviceOnCompiling("FILE")), std::pair(".safetensors", adviceOnCompiling("FOLDER")),
+        std::pair(".bin", std::string("export the model to ONNX")),
+        std::pair(".pt", std::string("export the model to ONNX"))})
     if (const std::vector<std::string> others = namesWith(entries, ending); !others.empty()) {
-      refusal = fmt::format("no .onnx file: '{}' is of a format that is not served", others.front());
+      refusal = fmt::format("no .onnx file: '{}' is of a format that is not served: {}", others.front(), advice);
       return "";
     }
   refusal = "no .onnx file";
@@ -172,7 +182,20 @@ void setName(ModelPlace &place, const std::string &name) {
     place.refusal = "expected a name of UTF-8 without control characters";
 }
 
-// The first bytes of a module say that it is one; all else is read when it is loaded.
+// Why a module that can be loaded is not served; empty: it is.
+std::string moduleRefusal(const Module &module) {
+  for (const vx_asset_info &asset : module.assets())
+    if (asset.name == std::string_view("language_model.json"))
+      return "is a language model, and vx-serve serves none yet: run it with 'vx-llm run FILE' or 'vx-llm chat FILE'";
+  for (const vx_function_info &function : module.functions())
+    for (size_t i = 0; i < function.symbol_count; ++i)
+      if (function.symbols[i].instance)
+        return fmt::format("has the size '{}', which is bound when an instance is made, and vx-serve binds none",
+                           function.symbols[i].name);
+  return "";
+}
+
+// What is wrong with a module that cannot be loaded is said when it is loaded, except that it is no module.
 std::string checkModule(const std::string &path) {
   FileError error;
   const int descriptor = openRegularFile(path, error);
@@ -181,9 +204,13 @@ std::string checkModule(const std::string &path) {
   char magic[8] = {};
   const ssize_t got = ::read(descriptor, magic, sizeof(magic));
   ::close(descriptor);
-  return got == sizeof(magic) && std::memcmp(magic, VX_MODULE_MAGIC, sizeof(magic)) == 0
-             ? ""
-             : "is no module: it does not begin with " VX_MODULE_MAGIC;
+  if (got != sizeof(magic) || std::memcmp(magic, VX_MODULE_MAGIC, sizeof(magic)) != 0)
+    return "is no module: it does not begin with " VX_MODULE_MAGIC;
+  try {
+    return moduleRefusal(Module(path));
+  } catch (const vx::Error &) {
+    return "";
+  }
 }
 
 // True if the folder is a module that somebody has put on a volume: it has no .onnx file, and .vxm files.
@@ -301,7 +328,8 @@ ModelPlace lookAtModel(const std::string &path, const std::string &root) {
   if (isFolder)
     lookAtFolder(place);
   else if (!kindOfFile(name.string()))
-    place.refusal = fmt::format("expected a .vxm or .onnx file, or a folder, got '{}'", name.string());
+    place.refusal = fmt::format("expected a .vxm or .onnx file, or a folder, got '{}'{}", name.string(),
+                                hasEnding(name.string(), ".gguf") ? ": " + adviceOnCompiling("FILE") : "");
   else if (place.kind == ModelKind::module)
     place.refusal = checkModule(path);
   return place;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <tuple>
 
 namespace vx::serve {
@@ -83,6 +84,10 @@ void ModelRegistry::addConfigured(const ModelConfiguration &given) {
         model.aliases.push_back(model.name);
     } else {
       model.refusal = choice.problem;
+      std::error_code error;
+      if (given.name.origin.kind == Origin::Kind::flag && std::filesystem::exists(*given.name, error))
+        model.refusal +=
+            fmt::format("; for '{}' of the current folder, expected --model ./{}", *given.name, *given.name);
     }
   }
   model.name = *given.name;

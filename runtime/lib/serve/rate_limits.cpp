@@ -25,6 +25,7 @@ RateVerdict TokenBucket::verdict(bool isAllowed, double missing) const {
   verdict.isAllowed = isAllowed;
   verdict.isLimited = true;
   verdict.limit = rate.count;
+  verdict.spanS = rate.seconds;
   verdict.remaining = static_cast<uint64_t>(std::max(0.0, level));
   verdict.resetS = (static_cast<double>(rate.count) - level) / perSecond;
   if (!isAllowed)

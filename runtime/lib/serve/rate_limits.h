@@ -19,8 +19,9 @@ using Moment = std::chrono::steady_clock::time_point;
 // What came of asking for a part of a rate.
 struct RateVerdict {
   bool isAllowed = true;
-  bool isLimited = false;   // else there is no rate, and all else is 0
-  uint64_t limit = 0;       // of the whole span
+  bool isLimited = false; // else there is no rate, and all else is 0
+  uint64_t limit = 0;     // of the whole span
+  uint32_t spanS = 0;
   uint64_t remaining = 0;   // that can be had now
   uint32_t retryAfterS = 0; // until the same can be had; 0 where it is allowed
   double resetS = 0;        // until all of it can be had again

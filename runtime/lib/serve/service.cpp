@@ -143,6 +143,8 @@ const Service::Route *Service::findRoute(const HttpRequest &request, std::vector
     if (!matches)
       continue;
     methods.push_back(route.method);
+    if (route.method == "GET")
+      methods.emplace_back("HEAD");
     if (route.method == request.method || (route.method == "GET" && request.method == "HEAD")) {
       found = &route;
       arguments = std::move(taken);
@@ -187,7 +189,7 @@ void Service::addHeaders(const HttpRequest &request, HttpResponse &response) con
       response.headers.emplace_back("Vary", "Origin");
       response.headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, Retry-After, traceparent");
       if (request.method == "OPTIONS") {
-        response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
+        response.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE");
         response.headers.emplace_back("Access-Control-Allow-Headers",
                                       "Authorization, Content-Type, x-api-key, x-request-id, traceparent, tracestate");
         response.headers.emplace_back("Access-Control-Max-Age", "600");

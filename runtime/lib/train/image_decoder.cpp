@@ -73,7 +73,7 @@ Pixels decodeImage(std::span<const uint8_t> file, uint32_t channels, const std::
   request.allocate = allocatePixels;
   request.context = &image;
   if (openedDecoder()(&request) != VX_IMAGE_DECODED)
-    throw dataError("{}: expected an image, got {}", name, file.empty() ? "an empty file" : message.data());
+    throw dataError("{}: {}", name, message.data());
   if (image.height == 0 || image.width == 0)
     throw dataError("{}: expected an image of a pixel or more, got {} x {}", name, image.height, image.width);
   return image;

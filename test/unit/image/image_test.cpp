@@ -245,10 +245,10 @@ TEST(Image, tiffsThatAreTurned) {
 }
 
 TEST(Image, nothingElseIsAnImage) {
-  expectRefused({}, VX_IMAGE_DAMAGED,
-                "0 bytes that begin with nothing are no BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image");
-  expectRefused(makeFile("GIF89a"), VX_IMAGE_DAMAGED,
-                "6 bytes that begin with 47 49 46 38 are no BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image");
+  expectRefused({}, VX_IMAGE_DAMAGED, "expected a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image, got 0 bytes");
+  expectRefused(
+      makeFile("GIF89a"), VX_IMAGE_DAMAGED,
+      "expected a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image, got 6 bytes that begin with 47 49 46 38");
 }
 
 TEST(Image, isNotLargerThanAsked) {

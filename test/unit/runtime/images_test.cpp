@@ -105,8 +105,7 @@ TEST_P(ImagesOnDevice, areEmptyWhereTheBytesAreNone) {
   EXPECT_EQ(told,
             (std::vector<std::string>{
                 "node_0 (Gather): the PNM image of 16 bytes: it ends before its samples do: 5 bytes for 2 rows of 3",
-                "node_0 (Gather): 0 bytes that begin with nothing are no BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP "
-                "image"}));
+                "node_0 (Gather): expected a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image, got 0 bytes"}));
 }
 
 TEST_P(ImagesOnDevice, thatAreNotDecodedFailTheCall) {

@@ -93,28 +93,6 @@ TEST(ModuleLoader, truncatedAtEachLength) {
   EXPECT_EQ(messageFor(bytes), fmt::format("has {} bytes, its header says {}", size + 1, size));
 }
 
-// A message as protobuf has it: each field's tag and what it holds.
-TEST(ModuleLoader, anOnnxModel) {
-  const std::string model("\x08\x0a\x12\x02vx\x3a\x03\x12\x01g\x42\x02\x10\x11", 15);
-  auto refuse = [](const std::string &bytes) { return messageFor({bytes.begin(), bytes.end()}); };
-  auto isModel = [&] {
-    const std::string path = scratchPath("damaged.vxm");
-    return "is an ONNX model and no vx module: compile it with 'vx-compile " + path + " -o " + path + "'";
-  };
-  EXPECT_EQ(refuse(model), isModel());
-  EXPECT_EQ(refuse("\x3a\x03\x12\x01g"), isModel());
-  // Without a graph, with another field, and cut off.
-  EXPECT_EQ(refuse(model.substr(0, 6)), "is no vx module: the file has 6 bytes and does not begin with 'VXMODULE'");
-  EXPECT_EQ(refuse(model + "\x4a\x01x"), "is no vx module: the file has 18 bytes and does not begin with 'VXMODULE'");
-  EXPECT_EQ(refuse(model.substr(0, 14)), "is no vx module: the file has 14 bytes and does not begin with 'VXMODULE'");
-  Ref<Module> module;
-  const std::string path = scratchPath("net.v1.onnx");
-  writeFile(path, {model.begin(), model.end()});
-  EXPECT_FAILS(Module::load(path, module), VX_INVALID_MODULE,
-               path + ": is an ONNX model and no vx module: compile it with 'vx-compile " + path + " -o " +
-                   scratchPath("net.v1.vxm") + "'");
-}
-
 TEST(ModuleLoader, header) {
   EXPECT_EQ(messageFor(withHeaderField<uint8_t>(0, 'v')), "is no vx module: it does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor({'P', 'K'}), "is no vx module: the file has 2 bytes and does not begin with 'VXMODULE'");

@@ -13,6 +13,12 @@ using namespace derived;
 constexpr uint64_t ValueBytes = Count * sizeof(int32_t); // of a variable, a derived value, an input, a result
 constexpr uint64_t Variables = 2 * ValueBytes;
 
+static std::string limitMessage(uint64_t size, uint64_t inUse, uint64_t limit) {
+  return fmt::format("expected at most {} more bytes, got {}: {} bytes are in use, and the instance's memory limit is "
+                     "{} bytes",
+                     limit - inUse, size, inUse, limit);
+}
+
 class MemoryLimit : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
@@ -44,8 +50,7 @@ protected:
     return std::string(status.message());
   }
   std::string refused(uint64_t inUse, uint64_t room) {
-    return fmt::format("asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes",
-                       ValueBytes, Variables + inUse, Variables + room);
+    return limitMessage(ValueBytes, Variables + inUse, Variables + room);
   }
 
   std::string path;
@@ -206,15 +211,14 @@ TEST_P(MemoryLimit, nothingIsDroppedForNothing) {
   ASSERT_OK(create(3 * ValueBytes + input));
   expectRead(*instance, 0, 2);
   Ref<hal::Memory> memory;
-  EXPECT_FAILS(instance->allocate(3 * ValueBytes + input + 1, memory), VX_OUT_OF_MEMORY,
-               fmt::format("asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes",
-                           3 * ValueBytes + input + 1, Variables + 2 * ValueBytes, Variables + 3 * ValueBytes + input));
+  EXPECT_FAILS(
+      instance->allocate(3 * ValueBytes + input + 1, memory), VX_OUT_OF_MEMORY,
+      limitMessage(3 * ValueBytes + input + 1, Variables + 2 * ValueBytes, Variables + 3 * ValueBytes + input));
   EXPECT_FALSE(memory);
   EXPECT_TRUE(has(0) && has(1));
   expectRead(*instance, 0, 0);
   EXPECT_FAILS(instance->allocate(UINT64_MAX, memory), VX_OUT_OF_MEMORY,
-               fmt::format("asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes",
-                           UINT64_MAX, Variables + 2 * ValueBytes + input, Variables + 3 * ValueBytes + input));
+               limitMessage(UINT64_MAX, Variables + 2 * ValueBytes + input, Variables + 3 * ValueBytes + input));
   // All of it at once.
   ASSERT_OK(instance->allocate(3 * ValueBytes + input, memory));
   EXPECT_FALSE(has(0) || has(1));
@@ -349,9 +353,7 @@ TEST_P(MemoryLimit, arenasOfIdleCallsMakeRoom) {
     return okStatus();
   };
   auto tooLarge = [&](uint64_t n, uint64_t inUse) {
-    return fmt::format(
-        "result: asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes",
-        n * sizeof(int32_t), inUse * n * sizeof(int32_t), limit);
+    return "result: " + limitMessage(n * sizeof(int32_t), inUse * n * sizeof(int32_t), limit);
   };
   ASSERT_OK(affine(0, 1000));
   EXPECT_FAILS(affine(0, 2001), VX_OUT_OF_MEMORY, tooLarge(2001, places - 1));
@@ -391,9 +393,7 @@ TEST(MemoryLimitOfNull, plansAreTestedWithoutADevice) {
   }
   ASSERT_OK(makeSharing(nullptr, module, "null", instance, Variables + 3 * ValueBytes - 1));
   EXPECT_FAILS(run(*instance, Read, 1, y, derived), VX_OUT_OF_MEMORY,
-               fmt::format("result: asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} "
-                           "bytes",
-                           ValueBytes, Variables + 2 * ValueBytes, Variables + 3 * ValueBytes - 1));
+               "result: " + limitMessage(ValueBytes, Variables + 2 * ValueBytes, Variables + 3 * ValueBytes - 1));
 }
 
 // The limit of calls leaves variables out, and holds for what is asked for from then on.
@@ -411,8 +411,9 @@ TEST(MemoryLimitOfNull, callsHaveALimitOfTheirOwn) {
   }
   instance->memory().limitCalls(3 * ValueBytes - 1);
   const auto message =
-      fmt::format("result: asked for {} bytes, but calls have {} bytes and their memory limit is {} bytes", ValueBytes,
-                  2 * ValueBytes, 3 * ValueBytes - 1);
+      fmt::format("result: expected at most {} more bytes, got {}: calls have {} bytes, and their memory limit is {} "
+                  "bytes",
+                  ValueBytes - 1, ValueBytes, 2 * ValueBytes, 3 * ValueBytes - 1);
   EXPECT_FAILS(run(*instance, Read, 1, y, derived), VX_OUT_OF_MEMORY, message);
   // Those that share variables have it together.
   ASSERT_OK(makeSharing(instance, module, "null", sharing));

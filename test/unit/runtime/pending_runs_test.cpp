@@ -382,9 +382,9 @@ TEST_P(Pending, theMemoryLimitHoldsForThem) {
   ASSERT_OK(makeSharing(nullptr, module, GetParam(), instance, variables + Unit - 1));
   Place small(instance, AddWeight);
   EXPECT_FAILS(small.submit(given.tensor, third), VX_OUT_OF_MEMORY,
-               fmt::format("input 'x': asked for {} bytes, but {} bytes are in use and the instance's memory limit is "
-                           "{} bytes",
-                           Unit, variables, variables + Unit - 1));
+               fmt::format("input 'x': expected at most {} more bytes, got {}: {} bytes are in use, and the instance's "
+                           "memory limit is {} bytes",
+                           Unit - 1, Unit, variables, variables + Unit - 1));
   EXPECT_EQ(weight(), 0);
 }
 

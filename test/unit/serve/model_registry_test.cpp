@@ -83,16 +83,26 @@ TEST_F(RegistryTest, whyRefused) {
   file("many/b.onnx");
   file("torch/config.json");
   file("torch/model.safetensors");
+  file("pickle/config.json");
+  file("pickle/pytorch_model.bin");
+  file("quantized/a.gguf");
   file("nothing/config.json");
   file("llama.gguf");
   file("vision/net.onnx");
   file("vision/config.json"); // no text: it needs no tokenizer
+  const auto advice = [](const std::string &model) {
+    return "compile a model of embeddings with 'vx-compile " + model + "', run a language model with 'vx-llm run " +
+           model + "'";
+  };
   EXPECT_EQ(
       lines(scan()),
       (Lines{"e5-large: no tokenizer.json (nor vocab.txt, tokenizer.model, spiece.model, sentencepiece.bpe.model)",
-             "llama: expected a .vxm or .onnx file, or a folder, got 'llama.gguf'",
+             "llama: expected a .vxm or .onnx file, or a folder, got 'llama.gguf': " + advice("FILE"),
              "many: expected one .onnx file or a model.onnx, got 'a.onnx', 'b.onnx'", "nothing: no .onnx file",
-             "torch: no .onnx file: 'model.safetensors' is of a format that is not served", "vision folder"}));
+             "pickle: no .onnx file: 'pytorch_model.bin' is of a format that is not served: export the model to ONNX",
+             "quantized: no .onnx file: 'a.gguf' is of a format that is not served: " + advice("FILE"),
+             "torch: no .onnx file: 'model.safetensors' is of a format that is not served: " + advice("FOLDER"),
+             "vision folder"}));
 }
 
 // No link leads out, also not one of a file in a model's folder; within the folder they may.

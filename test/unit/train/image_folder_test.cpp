@@ -142,13 +142,14 @@ TEST_F(Images, messages) {
             "data: DIR: expected the classes of the data to train on, 'cat', 'cow', got 'cat', 'dog'");
   writeFile(folder + "/cat/2.png", {1, 2, 3});
   const std::string damaged = error();
-  EXPECT_TRUE(damaged.starts_with("data: DIR/cat/2.png: expected an image, got ")) << damaged;
+  EXPECT_EQ(damaged, "data: DIR/cat/2.png: expected a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image, got 3 bytes "
+                     "that begin with 01 02 03");
   options.memory = 0; // found when it is read
   const Dataset set = Dataset::images(folder, options);
   EXPECT_EQ(errorOf([&] { read(set, 1); }).substr(0, 6), "data: ");
   writeFile(folder + "/cat/2.png", {});
   options.memory = 1 << 20;
-  EXPECT_EQ(error(), "data: DIR/cat/2.png: expected an image, got an empty file");
+  EXPECT_EQ(error(), "data: DIR/cat/2.png: expected a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image, got 0 bytes");
   fs::remove(folder + "/cat/2.png");
   fs::create_directories(folder + "/empty");
   EXPECT_EQ(error(), "data: DIR/empty: expected images (.png, .jpg, .jpeg, .bmp, .webp, .tif, .tiff, .pgm, .ppm, "
