@@ -118,6 +118,8 @@ def check_parts(tests):
     for folder, parts, flags in (
             ("arrays_of", ("train", "test"), "--data arrays_of/train --validation arrays_of/test"),
             ("three", ("test", "train", "val"), "--data three/train --validation three/val"),
+            ("short", ("train", "valid"), "--data short/train --validation short/valid"),
+            ("other", ("train", "dev"), "--data other/train --validation other/dev"),
             ("long", ("training", "validation", "test"), "--data long/training --validation long/validation")):
         for part in parts:
             write_arrays(tests, f"{folder}/{part}", image=np.zeros((2, 3, SIDE, SIDE), np.float32), label=np.zeros(2, np.int64))

@@ -85,9 +85,8 @@ void ModelRegistry::addConfigured(const ModelConfiguration &given) {
     } else {
       model.refusal = choice.problem;
       std::error_code error;
-      if (given.name.origin.kind == Origin::Kind::flag && std::filesystem::exists(*given.name, error))
-        model.refusal +=
-            fmt::format("; for '{}' of the current folder, expected --model ./{}", *given.name, *given.name);
+      if (given.name.origin.kind != Origin::Kind::file && std::filesystem::exists(*given.name, error))
+        model.refusal += fmt::format("; for '{}' of the current folder, expected ./{}", *given.name, *given.name);
     }
   }
   model.name = *given.name;

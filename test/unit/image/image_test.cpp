@@ -285,6 +285,10 @@ TEST(Image, memoryIsTheCallers) {
   EXPECT_STREQ(message.data(), "the PNM image of 13 byt"); // cut off
   request.message_size = 0;
   EXPECT_EQ(vx_image_decode(&request), VX_IMAGE_NO_MEMORY);
+  request.message_size = message.size();
+  request.allocate = [](void *, uint32_t, uint32_t) -> uint8_t * { throw std::bad_alloc(); };
+  EXPECT_EQ(vx_image_decode(&request), VX_IMAGE_NO_MEMORY);
+  EXPECT_STREQ(message.data(), "out of memory");
   EXPECT_EQ(vx_image_version(), uint32_t(VX_IMAGE_VERSION));
 }
 

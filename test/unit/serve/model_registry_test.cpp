@@ -229,6 +229,8 @@ TEST_F(RegistryTest, configuration) {
   EXPECT_EQ(lines(configured(text, {{"--model", at("digits.vxm")}})), Lines{"digits module"});
   EXPECT_EQ(lines(configured("", {{"--model", at("none.vxm")}})),
             Lines{"none: '" + at("none.vxm") + "' cannot be opened: No such file or directory"});
+  EXPECT_EQ(lines(configured("", {{"--model", at("smol.gguf")}})),
+            Lines{"smol: '" + at("smol.gguf") + "' cannot be opened: No such file or directory"});
 }
 
 // What somebody names is to be there; what lies in the folder may be anything.

@@ -1,4 +1,6 @@
-#include "rate_limits.h"
+#include "key_gatekeeper.h"
+
+#include <fmt/format.h>
 
 #include <gtest/gtest.h>
 
@@ -97,6 +99,35 @@ TEST(RateLimiter, headers) {
   EXPECT_EQ(rateHeaders(fast.take(12, start), "tokens").at(2).second, "12ms");
   TokenBucket slow({1, 86400}, start);
   EXPECT_EQ(rateHeaders(slow.take(1, start), "tokens").at(2).second, "24h0m0s");
+}
+
+// The limit, its period, and when to come again.
+TEST(KeyGatekeeper, refusals) {
+  KeyGatekeeper keeper(ApiKeys({ApiKey{"app"}}), std::make_shared<RateLimiter>(Rate{1, 60}, Rate{500, 10}),
+                       std::make_shared<FailureThrottle>(Rate{2, 60}));
+  RequestNotes notes;
+  notes.caller.name = "app";
+  const auto refusal = [](auto &&ask) {
+    try {
+      ask();
+    } catch (const ServiceError &error) {
+      return fmt::format("{} {}", error.retryAfter, error.what());
+    }
+    return std::string();
+  };
+  const auto request = [&] { keeper.countRequest(notes); };
+  EXPECT_EQ(refusal(request), "");
+  EXPECT_EQ(refusal(request), "60 expected at most 1 request in 60 s with the key 'app', got more: retry after 60 s");
+  EXPECT_EQ(refusal([&] { keeper.countTokens(notes, 500); }), "");
+  EXPECT_EQ(refusal([&] { keeper.countTokens(notes, 100); }),
+            "2 expected at most 500 tokens in 10 s with the key 'app', got more: retry after 2 s");
+  HttpRequest wrong;
+  wrong.address = "10.0.0.1";
+  wrong.headers = {{"x-api-key", "guess"}};
+  const auto guess = [&] { keeper.identify(wrong); };
+  EXPECT_EQ(refusal(guess), "0 the key is none of this server's");
+  EXPECT_EQ(refusal(guess), "0 the key is none of this server's");
+  EXPECT_EQ(refusal(guess), "30 too many wrong keys have come from this address: retry after 30 s");
 }
 
 TEST(FailureThrottle, addresses) {
