@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pack of vx-selfcheck: compiled modules, inputs, and the results that the reference evaluator gives for them.
 
-    make_pack.py --bin BUILD/bin --digits FOLDER --work DIR --version 0.2.0 --out selfcheck.pack
+    make_pack.py --bin BUILD/bin --digits FOLDER --work DIR --version VERSION --out selfcheck.pack
 
 The layout is that of tools/check-plan/check_pack.h. Needs no package of Python beyond its library.
 """
