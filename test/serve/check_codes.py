@@ -90,6 +90,7 @@ def check_codes(bench):
         expect("another page", 403, "forbidden", "GET", "/api/v1/models", headers=user | {"Origin": "https://evil.example"}, message="pages of 'https://evil.example' may not ask this server")
         status, answered, _ = server.ask("OPTIONS", "/v1/embeddings", headers={"Origin": "https://a.example"})
         bench.check("a page that may", status == 204 and answered["Access-Control-Allow-Origin"] == "https://a.example" and answered["Allow"] == "POST, OPTIONS", (status, answered))
+        bench.check("and its methods", answered["Access-Control-Allow-Methods"] == "GET, HEAD, POST, DELETE", answered)
         status, answered, data = server.ask("HEAD", "/api/v1/models", headers=user)
         bench.check("HEAD", status == 200 and int(answered["Content-Length"]) > 100 and data == b"", (status, data))
         expect("load without the role", 403, "forbidden", "POST", "/api/v1/models/digits/load", message="this takes a key of the role 'admin'")

@@ -420,6 +420,15 @@ TEST(MemoryLimitOfNull, callsHaveALimitOfTheirOwn) {
   EXPECT_FAILS(run(*sharing, Read, 1, y, derived), VX_OUT_OF_MEMORY, message);
   instance->memory().limitCalls(0);
   ASSERT_OK(run(*instance, Read, 1, y, derived));
+  // A limit that is lowered below what calls have leaves nothing.
+  Ref<hal::Memory> held, more;
+  ASSERT_OK(instance->allocate(4 * ValueBytes, held));
+  instance->memory().limitCalls(ValueBytes);
+  const Status status = instance->allocate(1, more);
+  EXPECT_TRUE(status.message().starts_with("expected at most 0 more bytes, got 1: calls have ")) << status.message();
+  held = nullptr;
+  instance->memory().limitCalls(0);
+  ASSERT_OK(run(*instance, Read, 1, y, derived));
   // What the host takes counts there, and not on the device.
   std::vector<Ref<hal::Memory>> idle;
   instance->takeIdleMemory(idle);
