@@ -3,6 +3,8 @@
 #include "call_inputs.h"
 #include "tool_error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>

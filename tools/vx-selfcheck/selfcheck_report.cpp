@@ -4,6 +4,8 @@
 #include "vx/abi/version.h"
 #include "vx/base/printable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace vx::tools {

@@ -10,6 +10,7 @@
 #include "vx/base/json_text.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <filesystem>
