@@ -10,13 +10,14 @@ using namespace mlir;
 
 namespace vx {
 
-/// True where `tensor` is the result of an op that `isFound` takes, or of elementwise ops on one. Each op is visited
-/// once, however many ways lead to it.
+/// True where `tensor` is the result of an op that `isFound` takes, or of a few elementwise ops on one. Each op is
+/// visited once, however many ways lead to it.
 static bool isElementwiseOnOne(Value tensor, function_ref<bool(Operation *)> isFound) {
+  constexpr size_t mostOps = 64; // several times those of a weight: passes ask this of each op of long chains
   llvm::SetVector<Operation *> visited;
   if (Operation *producer = tensor.getDefiningOp())
     visited.insert(producer);
-  for (size_t next = 0; next < visited.size(); ++next) {
+  for (size_t next = 0; next < visited.size() && next < mostOps; ++next) {
     Operation *op = visited[next];
     if (isFound(op))
       return true;

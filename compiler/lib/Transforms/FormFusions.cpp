@@ -40,7 +40,7 @@ bool decodesWhatItReads(Operation *op) {
   return isa<ContractOp, ConvOp>(op) || (gather && !gather.getMembers());
 }
 
-/// True for a part of the decoding of a weight of few bits that only such readers have.
+/// True for a part of the decoding of a weight of few bits, where only readers that decode read the weight.
 bool isDecodedByReaders(Operation *op) {
   if (op->getNumResults() != 1 || !op->hasTrait<OpTrait::Elementwise>() || !decodesLowBits(op->getResult(0)))
     return false;
