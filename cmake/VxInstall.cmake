@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, as components, and the packages that cpack makes of these:
 #
-#   runtime, runtime-dev     libvx_runtime; vx.h, vx.hpp, bench.hpp   libvx-runtime0, libvx-runtime-dev
+#   runtime, runtime-dev     libvx_runtime; vx.h, vx.hpp, bench.hpp, compare.hpp   libvx-runtime0, libvx-runtime-dev
 #   image                    libvx_image                      libvx-image0
 #   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
 #   llm, llm-dev             libvx_llm; vx/llm/*              libvx-llm0, libvx-llm-dev
@@ -64,7 +64,9 @@ vx_install_library(vx_runtime runtime)
 install(FILES ${vx_source}/runtime/include/vx/runtime/device.hpp ${vx_source}/runtime/include/vx/runtime/error.hpp
   ${vx_source}/runtime/include/vx/runtime/vx.h ${vx_source}/runtime/include/vx/runtime/vx.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/runtime COMPONENT runtime-dev)
-install(FILES ${vx_source}/runtime/include/vx/bench.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT runtime-dev)
+install(FILES ${vx_source}/runtime/include/vx/bench.hpp ${vx_source}/runtime/include/vx/compare.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT runtime-dev)
+install(FILES ${vx_source}/runtime/include/vx/compare/elements.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/compare COMPONENT runtime-dev)
 vx_install_description(runtime SUMMARY "Runs vx modules on CUDA, ROCm, Vulkan and the CPU")
 configure_package_config_file(${vx_source}/cmake/vxConfig.cmake.in ${CMAKE_BINARY_DIR}/package/vxConfig.cmake
   INSTALL_DESTINATION ${vx_config_folder} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)

@@ -2,12 +2,12 @@
 
 #include "npy.h"
 #include "tool_error.h"
+#include "vx/compare.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace vx::tools {
@@ -43,204 +43,91 @@ OutputRule OutputRule::fromJson(const nlohmann::json &entry, const std::string &
   return rule;
 }
 
-static std::string placeText(uint64_t index, const std::vector<int64_t> &dims) {
-  std::vector<int64_t> place(dims.size());
-  for (size_t i = dims.size(); i-- > 0;) {
-    place[i] = static_cast<int64_t>(index % static_cast<uint64_t>(dims[i]));
-    index /= static_cast<uint64_t>(dims[i]);
-  }
-  return fmt::format("[{}]", fmt::join(place, ","));
-}
-
-// Bits of mantissa and the least normal number's exponent.
-struct FloatFacts {
-  int mantissa, least;
-};
-
-static FloatFacts factsOf(vx_element_type type) {
-  switch (type) {
-  case VX_F64:
-    return {52, -1022};
-  case VX_F32:
-    return {23, -126};
-  case VX_F16:
-    return {10, -14};
-  case VX_BF16:
-    return {7, -126};
-  default:
-    return {2, -14};
-  }
-}
-
-// The bits of an f64 as a number that counts places; those of all others are exact in an f64.
-static int64_t orderedBits(double value) {
-  const int64_t magnitude = std::bit_cast<int64_t>(std::fabs(value));
-  return value < 0 ? -magnitude : magnitude;
-}
-
-// How many numbers of the type lie between two finite ones.
-static double placesApart(double a, double b, FloatFacts facts) {
-  if (facts.mantissa == 52) {
-    const int64_t first = orderedBits(a), second = orderedBits(b);
-    return static_cast<double>(first > second ? uint64_t(first) - uint64_t(second)
-                                              : uint64_t(second) - uint64_t(first));
-  }
-  auto ordered = [facts](double value) {
-    const double magnitude = std::fabs(value);
-    const int exponent = magnitude > 0 ? std::max(std::ilogb(magnitude), facts.least) : facts.least;
-    // Numbers of one exponent stand at equal distances; below the least exponent as at it.
-    const double place = std::ldexp(magnitude, facts.mantissa - exponent) +
-                         std::ldexp(static_cast<double>(exponent - facts.least), facts.mantissa);
-    return value < 0 ? -place : place;
-  };
-  return std::fabs(ordered(a) - ordered(b));
-}
-
 namespace {
 
-class Judge {
-public:
-  Judge(const Tensor &got, const Tensor &want, const OutputRule &rule)
-      : got(got), want(want), rule(rule), facts(factsOf(want.type)),
-        count(elementCount(want.type, want.dims).value_or(0)) {}
-
-  OutputVerdict verdict() {
-    const std::string type = typeText(want.type, want.dims);
-    if (got.type != want.type || got.dims != want.dims)
-      return {false, HUGE_VAL, fmt::format("expected {}, got {}", type, typeText(got.type, got.dims)), {}, {}, {}};
-    if (rule.kind == OutputRule::Kind::Limit && rule.limit.dims != want.dims)
-      return {false, HUGE_VAL, fmt::format("the limits are {}, expected {}", typeText(VX_F64, rule.limit.dims), type),
-              {},    {},       {}};
-    if (!isFloat(want.type) || rule.kind == OutputRule::Kind::Exact)
-      compareBits();
-    else
-      compareFloats();
-    if (differing) {
-      const std::string place = placeText(first, want.dims), expected = elementText(want, first),
-                        found = elementText(got, first);
-      return {false,
-              worst,
-              fmt::format("{}: {} of {} elements differ, the first at {}: expected {}, got {}; {}", type, differing,
-                          count, place, expected, found, allowedText()),
-              place,
-              expected,
-              found};
-    }
-    if (meanShare > 1)
-      return {false,
-              meanShare,
-              fmt::format(
-                  "{}: the root mean square of the difference is {:.3g} of that of what is wanted, allowed is {:.3g}",
-                  type, meanShare * rule.rms, rule.rms),
-              {},
-              {},
-              {}};
-    return {true, std::max(worst, meanShare), type, {}, {}, {}};
+// The rule as vx::compare has it; `limits` gets the bounds of each element.
+compare::Tolerance toleranceOf(const OutputRule &rule, vx_element_type type, std::vector<double> &limits) {
+  compare::Tolerance tolerance;
+  switch (rule.kind) {
+  case OutputRule::Kind::Exact:
+    tolerance.isExact = true;
+    break;
+  case OutputRule::Kind::Ulp:
+    // Half a unit is none, and still lets a device flush numbers to zero.
+    tolerance.units = std::max(rule.units, 0.5);
+    break;
+  case OutputRule::Kind::Limit:
+    for (uint64_t i = 0, count = elementCount(VX_F64, rule.limit.dims).value_or(0); i < count; ++i)
+      limits.push_back(elementAsDouble(rule.limit, i));
+    tolerance.limits = limits;
+    break;
+  case OutputRule::Kind::Relative:
+    tolerance.relative = rule.factor;
+    tolerance.absolute = std::ldexp(1.0, compare::floatSteps(type).leastExponent);
+    break;
+  case OutputRule::Kind::Close:
+    tolerance.ofLargest = rule.largest;
+    tolerance.rms = rule.rms;
+    break;
   }
-
-private:
-  void differs(uint64_t index) {
-    if (differing++ == 0)
-      first = index;
-  }
-
-  void compareBits() {
-    const uint64_t size = vx_element_type_bits(want.type) / 8;
-    for (uint64_t i = 0; i < count; ++i) {
-      const bool same = size == 0 ? elementText(got, i) == elementText(want, i)
-                                  : std::equal(got.bytes.begin() + static_cast<ptrdiff_t>(i * size),
-                                               got.bytes.begin() + static_cast<ptrdiff_t>((i + 1) * size),
-                                               want.bytes.begin() + static_cast<ptrdiff_t>(i * size));
-      if (!same && !(isFloat(want.type) && std::isnan(elementAsDouble(got, i)) && std::isnan(elementAsDouble(want, i))))
-        differs(i);
-    }
-    worst = differing ? HUGE_VAL : 0;
-  }
-
-  double largestWanted() const {
-    double largest = 0;
-    for (uint64_t i = 0; i < count; ++i)
-      if (const double value = std::fabs(elementAsDouble(want, i)); std::isfinite(value))
-        largest = std::max(largest, value);
-    return largest;
-  }
-
-  void compareFloats() {
-    const double most = rule.kind == OutputRule::Kind::Close ? rule.largest * largestWanted() : 0;
-    const double tiny = std::ldexp(1.0, facts.least);
-    double squares = 0, wantedSquares = 0;
-    for (uint64_t i = 0; i < count; ++i) {
-      const double a = elementAsDouble(got, i), b = elementAsDouble(want, i);
-      if (!std::isfinite(a) || !std::isfinite(b)) {
-        if (!(a == b || (std::isnan(a) && std::isnan(b)))) {
-          worst = HUGE_VAL;
-          differs(i);
-        }
-        continue;
-      }
-      const double distance = std::fabs(a - b);
-      double share = 0; // of what is allowed
-      // A bound that is not a number allows nothing.
-      auto of = [distance](double allowed) { return distance == 0 && allowed >= 0 ? 0 : distance / allowed; };
-      switch (rule.kind) {
-      case OutputRule::Kind::Exact:
-        break;
-      case OutputRule::Kind::Ulp: {
-        const bool flushed = want.type != VX_F16 && std::fabs(a) <= tiny && std::fabs(b) <= tiny && (a == 0 || b == 0);
-        const double places = flushed ? 0 : placesApart(a, b, facts);
-        share = places == 0 ? 0 : places / rule.units;
-        break;
-      }
-      case OutputRule::Kind::Limit:
-        share = of(elementAsDouble(rule.limit, i));
-        break;
-      case OutputRule::Kind::Relative:
-        share = of(rule.factor * std::fabs(b) + tiny);
-        break;
-      case OutputRule::Kind::Close:
-        squares += distance * distance;
-        wantedSquares += b * b;
-        share = of(most);
-        break;
-      }
-      worst = std::max(worst, share);
-      if (!(share <= 1))
-        differs(i);
-    }
-    if (rule.kind == OutputRule::Kind::Close && squares > 0)
-      meanShare = std::sqrt(squares / wantedSquares) / rule.rms;
-  }
-
-  std::string allowedText() const {
-    if (!isFloat(want.type))
-      return "they must be equal";
-    switch (rule.kind) {
-    case OutputRule::Kind::Exact:
-      return "the bits must be equal";
-    case OutputRule::Kind::Ulp:
-      return fmt::format("allowed are {} units in the last place", rule.units);
-    case OutputRule::Kind::Limit:
-      return fmt::format("allowed is {:.3g} there", elementAsDouble(rule.limit, first));
-    case OutputRule::Kind::Relative:
-      return fmt::format("allowed is {:.3g} of it", rule.factor);
-    case OutputRule::Kind::Close:
-      return fmt::format("the worst is {:.3g} times what is allowed, the mean {:.3g} times", worst, meanShare);
-    }
-    return "";
-  }
-
-  const Tensor &got, &want;
-  const OutputRule &rule;
-  const FloatFacts facts;
-  const uint64_t count;
-  uint64_t differing = 0, first = 0;
-  double worst = 0, meanShare = 0;
-};
+  return tolerance;
+}
 
 } // namespace
 
+static std::string allowedText(const OutputRule &rule, const compare::Difference &difference, const Tensor &want) {
+  if (!isFloat(want.type))
+    return "they must be equal";
+  switch (rule.kind) {
+  case OutputRule::Kind::Exact:
+    return "the bits must be equal";
+  case OutputRule::Kind::Ulp:
+    return fmt::format("allowed are {} units in the last place", rule.units);
+  case OutputRule::Kind::Limit: {
+    uint64_t number = 0;
+    for (size_t i = 0; i < want.dims.size(); ++i)
+      number = number * static_cast<uint64_t>(want.dims[i]) + static_cast<uint64_t>(difference.earliest->index[i]);
+    return fmt::format("allowed is {:.3g} there", elementAsDouble(rule.limit, number));
+  }
+  case OutputRule::Kind::Relative:
+    return fmt::format("allowed is {:.3g} of it", rule.factor);
+  case OutputRule::Kind::Close:
+    return fmt::format("the worst is {:.3g} times what is allowed, the mean {:.3g} times", difference.share,
+                       difference.rmsShare);
+  }
+  return "";
+}
+
 OutputVerdict judge(const Tensor &got, const Tensor &want, const OutputRule &rule) {
-  return Judge(got, want, rule).verdict();
+  const std::string type = typeText(want.type, want.dims);
+  if (got.type != want.type || got.dims != want.dims)
+    return {false, HUGE_VAL, fmt::format("expected {}, got {}", type, typeText(got.type, got.dims)), {}, {}, {}};
+  if (rule.kind == OutputRule::Kind::Limit && rule.limit.dims != want.dims)
+    return {false, HUGE_VAL, fmt::format("the limits are {}, expected {}", typeText(VX_F64, rule.limit.dims), type),
+            {},    {},       {}};
+  std::vector<double> limits;
+  const compare::Difference difference = compare::tensors(view(got), view(want), toleranceOf(rule, want.type, limits));
+  if (const auto &element = difference.earliest) {
+    const std::string place = fmt::format("[{}]", fmt::join(element->index, ","));
+    return {false,
+            difference.share,
+            fmt::format("{}: {} of {} elements differ, the first at {}: expected {}, got {}; {}", type,
+                        difference.differing, difference.elements, place, element->second, element->first,
+                        allowedText(rule, difference, want)),
+            place,
+            element->second,
+            element->first};
+  }
+  if (difference.rmsShare > 1)
+    return {
+        false,
+        difference.rmsShare,
+        fmt::format("{}: the root mean square of the difference is {:.3g} of that of what is wanted, allowed is {:.3g}",
+                    type, difference.rms, rule.rms),
+        {},
+        {},
+        {}};
+  return {true, std::max(difference.share, difference.rmsShare), type, {}, {}, {}};
 }
 
 double relativeDistance(const Tensor &first, const Tensor &second) {

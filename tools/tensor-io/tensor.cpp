@@ -16,63 +16,10 @@
 
 namespace vx::tools {
 
-// A float type of 16 bits or less: sign, exponent, mantissa.
-struct SmallFloat {
-  int exponentBits;
-  int mantissaBits;
-  int bias;
-  bool isSigned;
-  enum Specials {
-    Ieee,            // the greatest exponent is inf and NaN
-    OnlyNan,         // all bits set (after the sign) is NaN
-    NegativeZeroNan, // the code of -0 is NaN
-    None
-  } specials;
-};
-
-static std::optional<SmallFloat> smallFloat(vx_element_type type) {
-  switch (type) {
-  case VX_F16:
-    return SmallFloat{5, 10, 15, true, SmallFloat::Ieee};
-  case VX_BF16:
-    return SmallFloat{8, 7, 127, true, SmallFloat::Ieee};
-  case VX_F8E4M3FN:
-    return SmallFloat{4, 3, 7, true, SmallFloat::OnlyNan};
-  case VX_F8E4M3FNUZ:
-    return SmallFloat{4, 3, 8, true, SmallFloat::NegativeZeroNan};
-  case VX_F8E5M2:
-    return SmallFloat{5, 2, 15, true, SmallFloat::Ieee};
-  case VX_F8E5M2FNUZ:
-    return SmallFloat{5, 2, 16, true, SmallFloat::NegativeZeroNan};
-  case VX_F8E8M0:
-    return SmallFloat{8, 0, 127, false, SmallFloat::OnlyNan};
-  case VX_F4E2M1:
-    return SmallFloat{2, 1, 1, true, SmallFloat::None};
-  default:
-    return std::nullopt;
-  }
-}
-
-static double decode(const SmallFloat &format, uint32_t code) {
-  const int valueBits = format.exponentBits + format.mantissaBits;
-  const bool negative = format.isSigned && (code >> valueBits & 1);
-  const uint32_t magnitude = code & ((1u << valueBits) - 1);
-  const uint32_t exponent = magnitude >> format.mantissaBits;
-  const uint32_t mantissa = magnitude & ((1u << format.mantissaBits) - 1);
-  const uint32_t greatest = (1u << format.exponentBits) - 1;
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  if (format.specials == SmallFloat::Ieee && exponent == greatest)
-    return mantissa ? nan : negative ? -HUGE_VAL : HUGE_VAL;
-  if (format.specials == SmallFloat::OnlyNan && magnitude == (1u << valueBits) - 1)
-    return nan;
-  if (format.specials == SmallFloat::NegativeZeroNan && negative && magnitude == 0)
-    return nan;
-  // Without a mantissa there is no zero and there are no denormals.
-  const bool normal = exponent > 0 || format.mantissaBits == 0;
-  const double fraction = std::ldexp(static_cast<double>(mantissa), -format.mantissaBits) + (normal ? 1 : 0);
-  const double value = std::ldexp(fraction, (normal ? static_cast<int>(exponent) : 1) - format.bias);
-  return negative ? -value : value;
-}
+using compare::decode;
+using compare::smallFloat;
+using compare::SmallFloat;
+using Special = SmallFloat::Special;
 
 // The code of a magnitude. From one power of two to the next the codes lie at equal distances, and below the least one
 // as there.
@@ -104,13 +51,13 @@ static uint32_t encode(const SmallFloat &format, double value) {
   }
   const double magnitude = std::fabs(value);
   const uint32_t inf = codes - (1u << format.mantissaBits);
-  if (format.specials == SmallFloat::Ieee && std::isinf(magnitude))
+  if (format.special == Special::Ieee && std::isinf(magnitude))
     return sign | inf;
-  const uint32_t largest = format.specials == SmallFloat::Ieee      ? inf - 1
-                           : format.specials == SmallFloat::OnlyNan ? codes - 2
-                                                                    : codes - 1;
+  const uint32_t largest = format.special == Special::Ieee      ? inf - 1
+                           : format.special == Special::OnlyNan ? codes - 2
+                                                                : codes - 1;
   const uint32_t code = roundToCode(format, magnitude, largest);
-  if (format.specials == SmallFloat::NegativeZeroNan && code == 0)
+  if (format.special == Special::NegativeZeroNan && code == 0)
     return 0;
   return sign | code;
 }
@@ -143,24 +90,9 @@ std::optional<uint64_t> elementCount(vx_element_type type, const std::vector<int
   return empty ? 0 : count;
 }
 
-bool isFloat(vx_element_type type) { return type == VX_F32 || type == VX_F64 || smallFloat(type).has_value(); }
-
-static bool isSignedInteger(vx_element_type type) {
-  return type == VX_I8 || type == VX_I16 || type == VX_I32 || type == VX_I64 || type == VX_I4 || type == VX_I2;
-}
-
-// The element's bits, zero-extended.
-static uint64_t elementBits(const Tensor &tensor, uint64_t index) {
-  const uint32_t bits = vx_element_type_bits(tensor.type);
-  if (tensor.type == VX_STRING)
-    return 0;
-  if (bits >= 8) {
-    uint64_t value = 0;
-    std::memcpy(&value, tensor.bytes.data() + index * (bits / 8), bits / 8);
-    return value;
-  }
-  const uint32_t perByte = 8 / bits;
-  return tensor.bytes[index / perByte] >> (index % perByte * bits) & ((1u << bits) - 1);
+compare::Tensor view(const Tensor &tensor) {
+  return {
+      tensor.type, tensor.dims, std::as_bytes(std::span(tensor.bytes)), {tensor.strings.begin(), tensor.strings.end()}};
 }
 
 static void setElementBits(Tensor &tensor, uint64_t index, uint64_t value) {
@@ -176,36 +108,14 @@ static void setElementBits(Tensor &tensor, uint64_t index, uint64_t value) {
   byte = static_cast<uint8_t>((byte & ~mask) | (static_cast<uint32_t>(value) << shift & mask));
 }
 
-static int64_t signExtend(uint64_t value, uint32_t bits) {
-  return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
-}
-
 double elementAsDouble(const Tensor &tensor, uint64_t index) {
-  const uint64_t bits = elementBits(tensor, index);
-  if (tensor.type == VX_F32)
-    return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  if (tensor.type == VX_F64)
-    return std::bit_cast<double>(bits);
-  if (auto format = smallFloat(tensor.type))
-    return decode(*format, static_cast<uint32_t>(bits));
-  if (isSignedInteger(tensor.type))
-    return static_cast<double>(signExtend(bits, vx_element_type_bits(tensor.type)));
-  return static_cast<double>(bits);
+  return tensor.type == VX_STRING ? 0 : compare::elementAsDouble(tensor.type, tensor.bytes.data(), index);
 }
 
 std::string elementText(const Tensor &tensor, uint64_t index) {
   if (tensor.type == VX_STRING)
     return printableLine(vx::jsonText(nlohmann::json(tensor.strings[index])));
-  const uint64_t bits = elementBits(tensor, index);
-  if (tensor.type == VX_BOOL)
-    return bits ? "true" : "false";
-  if (tensor.type == VX_F64)
-    return fmt::format("{}", std::bit_cast<double>(bits));
-  if (isFloat(tensor.type))
-    return fmt::format("{}", static_cast<float>(elementAsDouble(tensor, index)));
-  if (isSignedInteger(tensor.type))
-    return fmt::format("{}", signExtend(bits, vx_element_type_bits(tensor.type)));
-  return fmt::format("{}", bits);
+  return compare::elementText(tensor.type, tensor.bytes.data(), index);
 }
 
 void setElement(Tensor &tensor, uint64_t index, double value) {
@@ -219,7 +129,7 @@ void setElement(Tensor &tensor, uint64_t index, double value) {
 }
 
 void copyElement(const Tensor &from, uint64_t index, Tensor &to, uint64_t place) {
-  setElementBits(to, place, elementBits(from, index));
+  setElementBits(to, place, compare::elementBits(from.type, from.bytes.data(), index));
 }
 
 std::string typeText(vx_element_type type, const std::vector<int64_t> &dims) {

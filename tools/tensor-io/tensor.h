@@ -2,7 +2,7 @@
 #ifndef VX_TOOLS_TENSOR_H
 #define VX_TOOLS_TENSOR_H
 
-#include "vx/runtime/vx.h"
+#include "vx/compare/elements.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -36,7 +36,10 @@ std::optional<uint64_t> elementCount(vx_element_type type, const std::vector<int
 // Bytes of `count` elements.
 uint64_t byteCount(vx_element_type type, uint64_t count);
 
-bool isFloat(vx_element_type type);
+using compare::isFloat;
+
+// For comparing, as long as the tensor lives.
+compare::Tensor view(const Tensor &tensor);
 
 // One element as a double; 0 of strings. 64-bit integers above 2^53 lose their last bits; use elementText for those.
 double elementAsDouble(const Tensor &tensor, uint64_t index);

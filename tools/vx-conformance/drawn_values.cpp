@@ -1,7 +1,5 @@
 #include "drawn_values.h"
 
-#include "tensor_difference.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -165,7 +163,7 @@ std::optional<std::string> DrawnValues::judge(const std::string &name, const Ten
     const Draw &draw = draws[draws.size() == 1 ? 0 : i];
     const double value = elementAsDouble(got, i);
     const double slack = draw.allowed.empty() ? rounding * std::max(std::fabs(draw.low), std::fabs(draw.high)) : 0;
-    const std::string place = fmt::format("element [{}] is {}", fmt::join(placeOf(i, got.dims), ","), value);
+    const std::string place = fmt::format("element [{}] is {}", fmt::join(compare::indexOf(i, got.dims), ","), value);
     if (!std::isfinite(value))
       return place + ", expected a number";
     if (!draw.allowed.empty() && std::find(draw.allowed.begin(), draw.allowed.end(), value) == draw.allowed.end())

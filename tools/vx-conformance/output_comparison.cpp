@@ -1,6 +1,6 @@
 #include "output_comparison.h"
 
-#include "tensor_difference.h"
+#include "vx/compare.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,31 +83,16 @@ static std::optional<std::string> tensorDifference(const Tensor &got, const Tens
                                                    double units) {
   if (std::optional<std::string> difference = tensorTypeDifference(got, want))
     return difference;
-  const bool isReal = isFloat(want.type);
-  const double allowed = isReal ? tolerance.ofLargest * largestMagnitude(want) + tolerance.least : 0;
-  const uint64_t count = sizeOf(want);
-  uint64_t differing = 0, first = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    bool agrees = false;
-    if (isReal) {
-      const double a = elementAsDouble(got, i), b = elementAsDouble(want, i);
-      // An infinity is within no distance of a number, though a share of it is infinite.
-      agrees =
-          a == b || (std::isnan(a) && std::isnan(b)) ||
-          (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= tolerance.ofElement * std::fabs(b) + allowed);
-    } else if (units > 0) {
-      agrees = std::fabs(elementAsDouble(got, i) - elementAsDouble(want, i)) <= units;
-    } else {
-      // As text, since 64-bit integers are no exact doubles.
-      agrees = elementText(got, i) == elementText(want, i);
-    }
-    if (!agrees && differing++ == 0)
-      first = i;
-  }
-  if (differing == 0)
+  const compare::Difference difference = compare::tensors(view(got), view(want),
+                                                          compare::Tolerance{.absolute = tolerance.least,
+                                                                             .relative = tolerance.ofElement,
+                                                                             .ofLargest = tolerance.ofLargest,
+                                                                             .ofIntegers = units});
+  if (difference.agrees())
     return std::nullopt;
-  return fmt::format("{} of {} elements differ, the first at [{}]: got {}, expected {}", differing, count,
-                     fmt::join(placeOf(first, want.dims), ","), elementText(got, first), elementText(want, first));
+  const compare::Element &first = *difference.earliest;
+  return fmt::format("{} of {} elements differ, the first at [{}]: got {}, expected {}", difference.differing,
+                     difference.elements, fmt::join(first.index, ","), first.first, first.second);
 }
 
 template <typename Compare>
@@ -151,7 +136,7 @@ std::optional<std::string> dropoutDifference(const Value &got, const Value &want
   const Tensor &result = got.tensors.front();
   const double count = static_cast<double>(sizeOf(result));
   const bool isWide = result.type == VX_F32 || result.type == VX_F64;
-  const double nearness = (isWide ? 1e-6 : toleranceOf(result.type).ofLargest) * largestMagnitude(input);
+  const double nearness = (isWide ? 1e-6 : toleranceOf(result.type).ofLargest) * compare::largestMagnitude(view(input));
   const bool isMask = result.type == VX_BOOL;
   double dropped = 0;
   for (uint64_t i = 0; i < sizeOf(result); ++i) {
@@ -161,8 +146,8 @@ std::optional<std::string> dropoutDifference(const Value &got, const Value &want
       continue;
     const double kept = elementAsDouble(input, i) / (1 - ratio);
     if (!(std::fabs(element - kept) <= nearness))
-      return fmt::format("element [{}] is {}, expected 0 or {}", fmt::join(placeOf(i, result.dims), ","), element,
-                         kept);
+      return fmt::format("element [{}] is {}, expected 0 or {}", fmt::join(compare::indexOf(i, result.dims), ","),
+                         element, kept);
   }
   // Five standard deviations.
   if (std::fabs(dropped - count * ratio) > 5 * std::sqrt(count * ratio * (1 - ratio)))

@@ -1,7 +1,6 @@
 #include "second_sizes.h"
 
 #include "output_comparison.h"
-#include "tensor_difference.h"
 
 #include "vx/abi/module_header.h"
 
@@ -20,7 +19,7 @@ Tensor resized(const Tensor &tensor, const std::vector<int64_t> &dims) {
   Tensor result{tensor.type, dims, std::vector<uint8_t>(byteCount(tensor.type, count))};
   for (uint64_t i = 0; own > 0 && i < count; ++i) {
     // What is drawn depends on the place in the dimensions that change.
-    std::vector<int64_t> place = placeOf(i, dims), drawn;
+    std::vector<int64_t> place = compare::indexOf(i, dims), drawn;
     for (size_t d = 0; d < dims.size(); ++d)
       if (dims[d] != tensor.dims[d])
         drawn.push_back(place[d]);

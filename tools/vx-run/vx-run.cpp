@@ -2,7 +2,6 @@
 #include "call_inputs.h"
 #include "command_line.h"
 #include "compiled_model.h"
-#include "device_comparison.h"
 #include "device_fallback.h"
 #include "file_checks.h"
 #include "gradient_check.h"
@@ -338,26 +337,27 @@ static std::string moduleFile(const char *tool, const Options &options, ModuleFi
 static int compare(const Options &options, const vx::Module &module, const vx_function_info &function,
                    const SymbolValues &symbols, std::vector<vx::Value> inputs) {
   const std::vector<std::string> devices = splitList(options.compare);
-  ComparisonRequest request;
-  request.module = module;
-  request.function = &function;
-  request.inputs = std::move(inputs);
-  request.devices = {devices[0], devices[1]};
-  request.threads = options.threads;
-  request.tolerance = options.tolerance;
-  request.symbols = symbols;
-  request.seed = options.seed;
-  request.memoryLimit = *parseByteCount(options.memoryLimit);
+  vx::compare::Request request{module, std::move(inputs), {devices[0], devices[1]}};
+  request.function = function.name;
+  request.tolerance = toleranceOf(options.tolerance);
+  request.options.threads = options.threads;
+  SymbolValues sizes = symbols;
+  request.options.symbols = instanceSizes(module, sizes);
+  request.options.seed = options.seed;
+  request.options.memoryLimit = *parseByteCount(options.memoryLimit);
   const bool hasReference = devices[0] == "reference" || devices[1] == "reference";
   const std::string &model = options.model.empty() ? options.module : options.model;
+  auto beside = [&](const vx::compare::Request &call, bool bisects) {
+    return compareWithReference({call, symbols, model, options.compiler, bisects});
+  };
   DeviceComparison comparison =
-      hasReference ? compareWithReference({request, model, options.compiler, options.bisect}) : compareDevices(request);
+      hasReference ? beside(request, options.bisect) : DeviceComparison(vx::compare::devices(request));
   // Which of two devices is wrong, and where, the reference says.
   if (!hasReference && options.bisect && !comparison.agrees())
     for (const std::string &device : devices) {
-      ComparisonRequest one = request;
+      vx::compare::Request one = request;
       one.devices = {device, "reference"};
-      comparison.againstReference.push_back(compareWithReference({one, model, options.compiler, /*bisects=*/true}));
+      comparison.againstReference.push_back(beside(one, /*bisects=*/true));
     }
   if (options.report == "json") {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
@@ -365,8 +365,8 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
     report.update(comparison.json());
     printText(vx::jsonText(report, 2) + "\n");
   } else {
-    for (const ComparedResult &result : comparison.results)
-      printOut("{}: {}\n", result.name, result.difference.text());
+    for (const vx::compare::Result &result : comparison.results)
+      printOut("{}\n", vx::printableLine(fmt::format("{}: {}", result.name, result.difference.text())));
   }
   if (!comparison.agrees())
     throw workError("{}", comparison.message());

@@ -24,22 +24,28 @@ std::string targetOf(const std::string &device) {
   return target == "null" ? "cpu" : target;
 }
 
+static const vx_function_info &function(const ReferenceRequest &request) {
+  return findFunction(request.call.module, request.call.function);
+}
+
+static vx::Value valueOf(Tensor tensor) { return toRuntime({VX_TENSOR, tensor.type, {std::move(tensor)}}); }
+
 namespace {
 
-// What the reference evaluator writes (tools/vx-interpret/dispatch_trace.h).
+// The files that the reference evaluator writes (tools/vx-interpret/dispatch_trace.h).
 class ReferenceTrace {
 public:
   ReferenceTrace(const ReferenceRequest &request, const fs::path &folder, const std::string &target) : folder(folder) {
     const std::string kernels = folder / "kernels.mlirbc";
     runSiblingTool(request.compiler, {request.model, "--target=" + target, "--stop-after=kernels", "-o", kernels});
-    arguments = {kernels, "--function", request.call.function->name, "--seed", std::to_string(request.call.seed)};
-    for (const auto &[name, size] : request.call.symbols)
+    arguments = {kernels, "--function", function(request).name, "--seed", std::to_string(request.call.options.seed)};
+    for (const auto &[name, size] : request.symbols)
       for (const vx_symbol_info &symbol : request.call.module.symbols())
         if (symbol.name == name) // others are bound by the inputs
           arguments.insert(arguments.end(), {"--dim", name + "=" + std::to_string(size)});
     for (size_t i = 0; i < request.call.inputs.size(); ++i) {
       const Value value = fromRuntime(request.call.inputs[i]);
-      const char *name = request.call.function->inputs[i].name;
+      const char *name = function(request).inputs[i].name;
       if (value.type == VX_STRING)
         throw usageError("input '{}': the reference evaluator reads numbers and bools, got strings", name);
       const bool isTensor = value.kind == VX_TENSOR;
@@ -53,20 +59,17 @@ public:
   // Looks into a dispatch.
   Json examine(size_t dispatch) const { return run("examined", {"--examine", std::to_string(dispatch)})["examined"]; }
 
-  RunOutcome outcome() const {
-    RunOutcome result{"reference", {}};
+  compare::Run outcome() const {
+    compare::Run result{"reference", {}};
     for (const Json &output : document["outputs"]) {
       const bool isTensor = output["kind"] == "tensor";
       const vx_value_kind kind = isTensor                       ? VX_TENSOR
                                  : output["kind"] == "sequence" ? VX_SEQUENCE
                                                                 : VX_OPTIONAL_SEQUENCE;
-      const Value value = read("trace", output["file"], kind);
-      const std::string name = outputName(output["name"]);
-      for (size_t i = 0; i < value.tensors.size(); ++i)
-        result.results.emplace_back(isTensor ? name : elementName(i, name), value.tensors[i]);
+      result.addOutput(output["name"], toRuntime(read("trace", output["file"], kind)));
     }
     for (const Json &variable : document["variables"])
-      result.results.emplace_back(variableName(variable["name"]), tensor(variable["file"]));
+      result.addVariable(variable["name"], valueOf(tensor(variable["file"])));
     return result;
   }
 
@@ -104,7 +107,7 @@ std::string keyOf(const Json &nodes, const std::vector<std::string> &types) {
   return key;
 }
 
-// Compares each dispatch of a device with the reference's, and has it go on with what the reference has.
+// Compares each dispatch of a device with the reference's, and has it continue with the reference's values.
 class KernelReplacer {
 public:
   KernelReplacer(const ReferenceTrace &trace, DeviceComparison &comparison, const ReferenceRequest &request,
@@ -150,17 +153,18 @@ private:
     ++comparison.kernelsCompared;
     bool differs = false;
     for (size_t i = 0; i < info.output_count; ++i) {
-      const Tensor here = fromRuntime(vx::Value::share(info.outputs[i])).tensors.front();
-      const Tensor there = trace.tensor(trace.dispatches()[number]["outputs"][i]);
-      TensorDifference difference =
-          compareTensors(isSecond ? there : here, isSecond ? here : there, request.call.tolerance);
-      replaceOutput(info, i, {VX_TENSOR, there.type, {there}});
+      const vx::Value here = vx::Value::share(info.outputs[i]);
+      const vx::Value there = valueOf(trace.tensor(trace.dispatches()[number]["outputs"][i]));
+      compare::Difference difference = compare::tensors(compare::view(isSecond ? there : here),
+                                                        compare::view(isSecond ? here : there), request.call.tolerance);
+      vx_value_retain(there.get());
+      info.replacements[i] = there.get();
       differs |= !difference.agrees();
       if (difference.agrees() || first)
         continue;
       first = number;
       comparison.firstKernel =
-          ComparedKernel{info.kernel, nodes.get<std::vector<std::string>>(), std::move(difference), {}, {}};
+          compare::Kernel{info.kernel, nodes.get<std::vector<std::string>>(), std::move(difference)};
     }
     comparison.kernelsDiffering += differs;
   } catch (const std::exception &error) {
@@ -179,7 +183,7 @@ private:
 
 // Compiles the ops of a kernel up to each one in turn, and finds the first whose value is another one.
 static void lookInto(const ReferenceRequest &request, const ReferenceTrace &trace, size_t dispatch, size_t device,
-                     const fs::path &folder, ComparedKernel &kernel) {
+                     const fs::path &folder, DeviceComparison &comparison) {
   const Json examined = trace.examine(dispatch);
   size_t compiled = 0;
   std::string refused;
@@ -193,35 +197,35 @@ static void lookInto(const ReferenceRequest &request, const ReferenceTrace &trac
       continue;
     }
     ++compiled;
-    ComparisonRequest single = request.call;
+    compare::Request single = request.call;
     single.module = loadModule(module);
-    single.function = &findFunction(single.module, "");
-    single.symbols.clear();
+    single.function.clear();
+    SymbolValues defaults;
+    single.options.symbols = instanceSizes(single.module, defaults);
     single.inputs.clear();
-    for (size_t i = 0; i < single.function->input_count; ++i) {
-      Tensor input = trace.tensor(examined["inputs"][i], "examined");
-      single.inputs.push_back(toRuntime({VX_TENSOR, input.type, {std::move(input)}}));
-    }
-    const Tensor value = trace.tensor(op["value"], "examined");
-    const Tensor here = runOn(single, device).results.front().second;
-    TensorDifference difference =
-        compareTensors(device == 0 ? here : value, device == 0 ? value : here, request.call.tolerance);
+    for (size_t i = 0; i < findFunction(single.module, "").input_count; ++i)
+      single.inputs.push_back(valueOf(trace.tensor(examined["inputs"][i], "examined")));
+    const vx::Value value = valueOf(trace.tensor(op["value"], "examined"));
+    const vx::Value here = compare::run(single, single.devices[device]).results.front().second;
+    compare::Difference difference = compare::tensors(
+        compare::view(device == 0 ? here : value), compare::view(device == 0 ? value : here), request.call.tolerance);
     if (difference.agrees())
       continue;
-    kernel.op = ComparedOp{op["op"], op["nodes"].get<std::vector<std::string>>(), std::move(difference)};
+    comparison.firstOp = compare::Kernel{op["op"], op["nodes"].get<std::vector<std::string>>(), std::move(difference)};
     return;
   }
-  kernel.noOp = fmt::format("compiled once more, each of its {} ops agrees after those before it, the last one with "
-                            "all: the kernel's code is not what this compiler makes of it, or only as a whole wrong{}",
-                            compiled, refused);
+  comparison.noOp =
+      fmt::format("compiled once more, each of its {} ops agrees after those before it, the last one with "
+                  "all: the kernel's code is not the code that this compiler makes, or only as a whole wrong{}",
+                  compiled, refused);
 }
 
 // The reference has those variables only that are set, in an order of its own; the device has all.
-static void keepCommonVariables(RunOutcome &here, RunOutcome &there) {
+static void keepCommonVariables(compare::Run &here, compare::Run &there) {
   auto isVariable = [](const auto &result) { return result.first.starts_with("variable '"); };
-  std::map<std::string, Tensor> known;
-  for (const auto &[name, tensor] : there.results)
-    known.try_emplace(name, tensor);
+  std::map<std::string, vx::Value> known;
+  for (const auto &[name, value] : there.results)
+    known.try_emplace(name, value);
   std::erase_if(there.results, isVariable);
   std::erase_if(here.results, [&](const auto &result) { return isVariable(result) && !known.contains(result.first); });
   for (const auto &result : here.results)
@@ -234,20 +238,20 @@ DeviceComparison compareWithReference(const ReferenceRequest &request) {
   const size_t device = isSecond ? 1 : 0;
   const TemporaryFolder folder("vx-run");
   const ReferenceTrace trace(request, folder.path, targetOf(request.call.devices[device]));
-  RunOutcome here = runOn(request.call, device), there = trace.outcome();
+  compare::Run here = compare::run(request.call, request.call.devices[device]), there = trace.outcome();
   keepCommonVariables(here, there);
   DeviceComparison comparison;
   comparison.devices = {isSecond ? there.device : here.device, isSecond ? here.device : there.device};
-  comparison.results = compareResults(isSecond ? there : here, isSecond ? here : there, request.call.tolerance);
+  comparison.results = compare::runs(isSecond ? there : here, isSecond ? here : there, request.call.tolerance);
   if (comparison.agrees())
     return comparison;
   comparison.onEqualInputs = true;
   KernelReplacer replacer(trace, comparison, request, isSecond);
-  (void)runOn(request.call, device, KernelReplacer::compareOne, &replacer);
+  (void)compare::run(request.call, request.call.devices[device], KernelReplacer::compareOne, &replacer);
   if (!replacer.problem.empty())
     throw workError("{}", replacer.problem);
   if (request.bisects && replacer.first)
-    lookInto(request, trace, *replacer.first, device, folder.path, *comparison.firstKernel);
+    lookInto(request, trace, *replacer.first, device, folder.path, comparison);
   return comparison;
 }
 

@@ -1,6 +1,6 @@
 // A function `gradient` on a device against differences of the function that it was made of.
-#ifndef VX_RUN_GRADIENT_CHECK_H
-#define VX_RUN_GRADIENT_CHECK_H
+#ifndef VX_TOOLS_GRADIENT_CHECK_H
+#define VX_TOOLS_GRADIENT_CHECK_H
 
 #include "signature.h"
 
@@ -14,7 +14,7 @@
 
 namespace vx::tools {
 
-// What `vx-compile --grad` makes of one function: `gradient`, whose inputs are that function's.
+// The result of `vx-compile --grad` for a function: `gradient`, with the inputs of that function.
 struct GradientPair {
   const vx_function_info *function = nullptr, *gradient = nullptr; // of the module
   size_t output = 0;                                               // that is differentiated
@@ -51,7 +51,7 @@ struct GradientCheck {
   std::vector<std::string> constants; // with respect to which there are gradients, and which no call can move
 
   bool agrees() const;
-  // What is off, in one line; the first, and how many there are.
+  // The first derivative that is off and how many there are, in one line.
   std::string message(const GradientPair &pair) const;
   nlohmann::ordered_json json() const;
 };

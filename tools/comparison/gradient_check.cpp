@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 static constexpr std::string_view kFunctionName = "gradient", kResultPrefix = "grad/";
 
 // The first of several steps changes the output by this power of epsilon, as a share of its magnitudes, as long as
-// nothing moves by more than that other power, where roundings and what the formula leaves out are about equal. Where a
-// function bends, as relu does, a shorter step sees less of it.
+// nothing moves by more than that other power, where roundings and the terms that the formula leaves out are about
+// equal. Where a function bends, as relu does, a shorter step sees less of it.
 static constexpr double kChangePower = 0.4, kLongestPower = 0.2;
 static constexpr int kTries = 4;
 // How much of a direction is along the gradient: its derivative is about so many times that of the random rest.
@@ -109,7 +109,7 @@ static double epsilonOf(vx_element_type type) {
 
 namespace {
 
-// A sum, and that of the magnitudes of what it is the sum of.
+// A sum of elements, and the sum of their magnitudes.
 struct Sum {
   double value = 0, magnitude = 0;
 };
@@ -186,7 +186,7 @@ private:
     return sum;
   }
 
-  // `moved` is one of `inputs` or `variables`, and is again what it was at the end.
+  // `moved` is one of `inputs` or `variables`, and has its first value again at the end.
   GradientDifference compare(vx::Value &moved, const Tensor &gradient, double epsilon, double tolerance,
                              std::mt19937_64 &random) {
     const vx::Value before = moved;
@@ -202,7 +202,7 @@ private:
     const double slope = std::sqrt(gradientSquares / static_cast<double>(count));
     GradientDifference difference;
     // Random, and along the gradient by as much as makes several times the derivative of that: where it is next to
-    // none, what comes from where the function bends on the way is more. Along the gradient alone, nothing would be
+    // none, the share of points where the function bends on the way is more. Along the gradient alone, nothing would be
     // seen of where it is 0 and should not be.
     std::vector<double> direction(count);
     for (uint64_t i = 0; i < count; ++i) {
@@ -236,7 +236,7 @@ private:
       difference.numeric = numeric;
       difference.relative = off == 0 ? 0 : off / larger;
       difference.allowed = allowed;
-      difference.agrees = off <= allowed; // false for what is no number
+      difference.agrees = off <= allowed; // false for NaN
       if (difference.agrees)
         break;
     }
@@ -256,7 +256,7 @@ private:
 
 GradientCheck checkGradient(const GradientCheckRequest &request) { return Checker(request).run(); }
 
-//===-- What is said ------------------------------------------------------------------------------------------===//
+//===-- The report --------------------------------------------------------------------------------------------===//
 
 bool GradientCheck::agrees() const {
   return std::all_of(differences.begin(), differences.end(), std::mem_fn(&GradientDifference::agrees));
