@@ -22,15 +22,18 @@ func.func @conv(%x: tensor<1x6x9x9xui8>) -> tensor<1x20x7x7xi32> {
 
 // -----
 
-// The vectors of a depthwise convolution run along the filters: no neighbours are summed at once.
+// The vectors of a depthwise convolution of images with their channels last run along the filters: no neighbours are
+// summed at once.
 // CHECK-LABEL: func.func @depthwise(
 // CHECK-NOT: inner
 // CHECK: vx.pack %{{.+}} dim = 0 tile = 64 permutation = [0, 2, 3, 1] {{.*}}: tensor<32x1x3x3xi8>
 // CHECK-NOT: inner
-func.func @depthwise(%x: tensor<1x32x9x9xui8>) -> tensor<1x32x7x7xi32> {
+func.func @depthwise(%x: tensor<1x9x9x32xui8>) -> tensor<1x7x7x32xi32> {
   %w = vx.constant dense<3> : tensor<32x1x3x3xi8>
-  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 32 sums = i32 : tensor<1x32x9x9xui8>, tensor<32x1x3x3xi8>
-  return %r : tensor<1x32x7x7xi32>
+  %t = vx.transpose %x, [0, 3, 1, 2] : tensor<1x9x9x32xui8>
+  %r = vx.conv %t, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 32 sums = i32 : tensor<1x32x9x9xui8>, tensor<32x1x3x3xi8>
+  %u = vx.transpose %r, [0, 2, 3, 1] : tensor<1x32x7x7xi32>
+  return %u : tensor<1x7x7x32xi32>
 }
 
 // -----

@@ -129,9 +129,11 @@ func.func @conv(%x: tensor<1x16x32x32xf32>, %w: tensor<64x16x3x3xf32>) -> tensor
 // Few filters a group fill vectors together, more are a product for each group: columns are cut between groups.
 // CPU-LABEL:   func.func @conv_few(
 // CPU:           vx.fusion{{.*}} #vx.cpu_depthwise<tile = [1, 1, 0, 0]> {
-func.func @conv_few(%x: tensor<1x128x32x32xf32>, %w: tensor<128x4x3x3xf32>) -> tensor<1x128x32x32xf32> {
-  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 32 : tensor<1x128x32x32xf32>, tensor<128x4x3x3xf32>
-  return %0 : tensor<1x128x32x32xf32>
+func.func @conv_few(%x: tensor<1x32x32x128xf32>, %w: tensor<128x4x3x3xf32>) -> tensor<1x32x32x128xf32> {
+  %0 = vx.transpose %x, [0, 3, 1, 2] : tensor<1x32x32x128xf32>
+  %1 = vx.conv %0, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 32 : tensor<1x128x32x32xf32>, tensor<128x4x3x3xf32>
+  %2 = vx.transpose %1, [0, 2, 3, 1] : tensor<1x128x32x32xf32>
+  return %2 : tensor<1x32x32x128xf32>
 }
 // CPU-LABEL:   func.func @conv_many(
 // CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [1, 0, 0, 48]> {
@@ -141,9 +143,11 @@ func.func @conv_many(%x: tensor<1x240x7x7xf32>, %w: tensor<240x24x3x3xf32>) -> t
 }
 // CPU-LABEL:   func.func @conv_line(
 // CPU:           vx.fusion{{.*}} #vx.cpu_depthwise<tile = [1, {{[0-9]+}}, 0]> {
-func.func @conv_line(%x: tensor<1x64x512xf32>, %w: tensor<64x1x3xf32>) -> tensor<1x64x512xf32> {
-  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [1] x [1] groups = 64 : tensor<1x64x512xf32>, tensor<64x1x3xf32>
-  return %0 : tensor<1x64x512xf32>
+func.func @conv_line(%x: tensor<1x512x64xf32>, %w: tensor<64x1x3xf32>) -> tensor<1x512x64xf32> {
+  %0 = vx.transpose %x, [0, 2, 1] : tensor<1x512x64xf32>
+  %1 = vx.conv %0, %w strides = [1] dilations = [1] pads = [1] x [1] groups = 64 : tensor<1x64x512xf32>, tensor<64x1x3xf32>
+  %2 = vx.transpose %1, [0, 2, 1] : tensor<1x64x512xf32>
+  return %2 : tensor<1x512x64xf32>
 }
 
 // What moves elements is elementwise.

@@ -190,7 +190,9 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   if (layouts.channelsLast) {
     UseChannelsLastPassOptions channelsLast;
     llvm::append_range(channelsLast.factors, layouts.channelsLastFactors);
-    pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass(channelsLast));
+    pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass(
+        channelsLast, {[&backend, spec](ConvOp conv) { return backend.estimateLayouts(conv, spec); },
+                       [&backend, spec](Value tensor) { return backend.estimateMove(tensor, spec); }}));
     SimplifyViewsPassOptions views;
     views.chainsOnly = true;
     pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass(views));

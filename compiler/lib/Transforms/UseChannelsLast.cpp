@@ -6,6 +6,7 @@
 #include "vx/Transforms/FusionPasses.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
 
@@ -55,11 +56,48 @@ SmallVector<int64_t> reordered(ArrayRef<int64_t> list) {
 /// The place that dimension `d` of a channels-first tensor has with channels last.
 int64_t placeOf(int64_t d, int64_t rank) { return d == 0 ? 0 : d == 1 ? rank - 1 : d - 1; }
 
+DenseElementsAttr getSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  return elements && elements.isSplat() ? elements : DenseElementsAttr();
+}
+
+/// Where the dimensions of the broadcast's input go with channels last.
+SmallVector<int64_t> getPlaces(BroadcastOp op) {
+  SmallVector<int64_t> places;
+  for (int64_t d : op.getDimensions())
+    places.push_back(placeOf(d, typeOf(op).getRank()));
+  return places;
+}
+
+/// True for a value that can be made with channels last as it can with channels first.
+bool isFreeInEither(Value value) {
+  if (getSplat(value))
+    return true;
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return false;
+  RankedTensorType input = typeOf(broadcast.getInput());
+  int64_t wide = llvm::count_if(llvm::seq<int64_t>(0, input.getRank()), [&](int64_t d) {
+    DimAttr size = getDim(input, d);
+    return !size || size.asConstant() != 1;
+  });
+  return llvm::is_sorted(getPlaces(broadcast)) || (wide <= 1 && input.hasStaticShape());
+}
+
+/// True for an op that computes in either layout if its operands can.
+bool isElementwise(Operation *op) {
+  if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getRank() >= 3;
+}
+
 struct ConvertConv : OpRewritePattern<ConvOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ConvertConv(MLIRContext *context, const llvm::DenseSet<Operation *> &left) : OpRewritePattern(context), left(left) {}
 
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &rewriter) const override {
-    if (op.getChannelsLast())
+    if (op.getChannelsLast() || left.contains(op))
       return failure();
     RankedTensorType type = typeOf(op.getInput());
     Value input = TransposeOp::create(rewriter, op.getLoc(), withChannelsLast(type), op.getInput(),
@@ -69,6 +107,9 @@ struct ConvertConv : OpRewritePattern<ConvOp> {
                                   /*channels_last=*/true, op.getSumsAttr(), op.getFactorsAttr());
     return replaceWithView(rewriter, op, result);
   }
+
+private:
+  const llvm::DenseSet<Operation *> &left; // keep their channels first
 };
 
 /// Both operands have their channels last, and the result has its filters and channels behind the places of the kernel.
@@ -104,10 +145,8 @@ struct SinkThroughElementwise : RewritePattern {
   explicit SinkThroughElementwise(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
-      return failure();
-    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-    if (!type || type.getRank() < 3 ||
+    auto isFree = [](Value value) { return getChannelsLast(value) || isFreeInEither(value); };
+    if (!isElementwise(op) ||
         llvm::none_of(op->getOperands(), [](Value operand) { return !!getChannelsLast(operand); }) ||
         !llvm::all_of(op->getOperands(), isFree))
       return failure();
@@ -116,39 +155,11 @@ struct SinkThroughElementwise : RewritePattern {
       operands.push_back(convert(rewriter, operand));
     Operation *copy = rewriter.clone(*op);
     copy->setOperands(operands);
-    copy->getResult(0).setType(withChannelsLast(type));
+    copy->getResult(0).setType(withChannelsLast(typeOf(op->getResult(0))));
     return replaceWithView(rewriter, op, copy->getResult(0));
   }
 
 private:
-  static DenseElementsAttr getSplat(Value value) {
-    auto constant = value.getDefiningOp<ConstantOp>();
-    auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-    return elements && elements.isSplat() ? elements : DenseElementsAttr();
-  }
-
-  /// Where the dimensions of the broadcast's input go with channels last.
-  static SmallVector<int64_t> getPlaces(BroadcastOp op) {
-    SmallVector<int64_t> places;
-    for (int64_t d : op.getDimensions())
-      places.push_back(placeOf(d, typeOf(op).getRank()));
-    return places;
-  }
-
-  static bool isFree(Value value) {
-    if (getChannelsLast(value) || getSplat(value))
-      return true;
-    auto broadcast = value.getDefiningOp<BroadcastOp>();
-    if (!broadcast)
-      return false;
-    RankedTensorType input = typeOf(broadcast.getInput());
-    int64_t wide = llvm::count_if(llvm::seq<int64_t>(0, input.getRank()), [&](int64_t d) {
-      DimAttr size = getDim(input, d);
-      return !size || size.asConstant() != 1;
-    });
-    return llvm::is_sorted(getPlaces(broadcast)) || (wide <= 1 && input.hasStaticShape());
-  }
-
   static Value convert(PatternRewriter &rewriter, Value value) {
     if (Value inner = getChannelsLast(value))
       return inner;
@@ -276,8 +287,114 @@ struct TransposeToReshape : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// Convolutions and the ops between them that compute in their layout, as regions that have one layout.
+class LayoutRegions {
+public:
+  LayoutRegions(func::FuncOp function, const LayoutEstimates &estimates) : estimates(estimates) {
+    function.walk([&](Operation *op) { visit(op); });
+  }
+
+  /// The convolutions of the regions that are faster with their channels first.
+  llvm::DenseSet<Operation *> findChannelsFirst();
+
+private:
+  void visit(Operation *op);
+  /// The time of the move of `value`, which a region reads from outside, for a region of either layout.
+  LayoutTimes moveOfInput(Value value);
+  /// The same of a value of a region that is read outside.
+  LayoutTimes moveOfResult(Value value);
+
+  const LayoutEstimates &estimates;
+  llvm::EquivalenceClasses<Operation *> regions;
+  llvm::DenseSet<Operation *> members;
+};
+
+/// The operands of `op` whose layout is that of its result.
+SmallVector<Value> getOperandsInLayout(Operation *op) {
+  if (isa<ConvOp, ReduceWindowOp, ReduceOp, PadOp>(op))
+    return {op->getOperand(0)};
+  if (auto gradient = dyn_cast<ConvFilterOp>(op))
+    return {gradient.getInput(), gradient.getGradient()};
+  return llvm::to_vector(op->getOperands());
+}
+
+void LayoutRegions::visit(Operation *op) {
+  auto isMember = [&](Value value) { return members.contains(value.getDefiningOp()); };
+  bool isFirst = isa<ConvOp, ConvFilterOp>(op);
+  if (!isFirst && !isa<ReduceWindowOp, ReduceOp, ConcatOp, PadOp>(op) && !isElementwise(op))
+    return;
+  SmallVector<Value> operands = getOperandsInLayout(op);
+  if (!isFirst) {
+    auto isInLayout = [&](Value value) { return isMember(value) || (isElementwise(op) && isFreeInEither(value)); };
+    if (llvm::none_of(operands, isMember) || !llvm::all_of(operands, isInLayout))
+      return;
+  }
+  members.insert(op);
+  regions.insert(op);
+  for (Value operand : operands)
+    if (isMember(operand))
+      regions.unionSets(op, operand.getDefiningOp());
+}
+
+LayoutTimes LayoutRegions::moveOfInput(Value value) {
+  double move = estimates.move(value);
+  return getChannelsLast(value) ? LayoutTimes{move, 0} : LayoutTimes{0, move};
+}
+
+LayoutTimes LayoutRegions::moveOfResult(Value value) {
+  double move = estimates.move(value);
+  bool isRead = false, isMovedBack = true;
+  for (Operation *user : value.getUsers()) {
+    if (members.contains(user))
+      continue;
+    auto transpose = dyn_cast<TransposeOp>(user);
+    isRead = true;
+    isMovedBack &=
+        transpose && transpose.getPermutation() == ArrayRef<int64_t>(toChannelsLast(typeOf(value).getRank()));
+  }
+  if (!isRead)
+    return {0, 0};
+  return isMovedBack ? LayoutTimes{move, 0} : LayoutTimes{0, move};
+}
+
+llvm::DenseSet<Operation *> LayoutRegions::findChannelsFirst() {
+  // Estimates are no more exact than this.
+  constexpr double gain = 0.9;
+  llvm::DenseSet<Operation *> result;
+  for (const auto &region : regions) {
+    if (!region->isLeader())
+      continue;
+    LayoutTimes sum = {0, 0};
+    bool isKnown = true;
+    llvm::DenseSet<Value> inputs;
+    auto add = [&](LayoutTimes times) {
+      sum.channelsFirst += times.channelsFirst;
+      sum.channelsLast += times.channelsLast;
+    };
+    for (Operation *op : regions.members(*region)) {
+      auto conv = dyn_cast<ConvOp>(op);
+      std::optional<LayoutTimes> times = conv ? estimates.times(conv) : LayoutTimes{0, 0};
+      isKnown &= times && !isa<ConvFilterOp>(op);
+      add(times.value_or(LayoutTimes{0, 0}));
+      for (Value operand : getOperandsInLayout(op))
+        if (!members.contains(operand.getDefiningOp()) && !isFreeInEither(operand) && inputs.insert(operand).second)
+          add(moveOfInput(operand));
+      if (!isa<ReduceOp, ConvFilterOp>(op))
+        add(moveOfResult(op->getResult(0)));
+    }
+    if (!isKnown || sum.channelsFirst >= gain * sum.channelsLast)
+      continue;
+    for (Operation *op : regions.members(*region))
+      if (isa<ConvOp>(op))
+        result.insert(op);
+  }
+  return result;
+}
+
 struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> {
-  using UseChannelsLastPassBase::UseChannelsLastPassBase;
+  UseChannelsLastPass() = default;
+  UseChannelsLastPass(const UseChannelsLastPassOptions &options, LayoutEstimates estimates = {})
+      : UseChannelsLastPassBase(options), estimates(std::move(estimates)) {}
 
   /// True for a convolution that gains: its channels are read as its fragments want them.
   bool isWanted(ConvOp op) {
@@ -296,13 +413,25 @@ struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> 
     getOperation().walk([&](ConvFilterOp) { isAnyWanted |= factors.empty(); });
     if (!isAnyWanted)
       return;
+    llvm::DenseSet<Operation *> left;
+    if (estimates.times && estimates.move)
+      left = LayoutRegions(getOperation(), estimates).findChannelsFirst();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ConvertConv, ConvertConvFilter, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce,
+    patterns.add<ConvertConv>(&getContext(), left);
+    patterns.add<ConvertConvFilter, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce,
                  SinkThroughConcat, SinkThroughPad, TransposeToReshape>(&getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
+
+private:
+  LayoutEstimates estimates;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createUseChannelsLastPass(const UseChannelsLastPassOptions &options, LayoutEstimates estimates) {
+  return std::make_unique<UseChannelsLastPass>(options, std::move(estimates));
+}
+
 } // namespace vx

@@ -258,10 +258,11 @@ def convolutions():
                                              zip(input_dims[2:], kernel, strides, dilations, low, high)]
         make = uniform() if dtype in FLOATS else any_values(dtype)
         rule = sum_of(channels * math.prod(kernel), dtype) if dtype in FLOATS else Exact()
-        yield Case(f"conv_{name}", {"x": Input(dtype, input_dims, make), "w": Input(dtype, filter_dims, make)},
-                   f"  %r = vx.conv %x, %w strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {groups} : "
-                   f"{tensor_type(dtype, input_dims)}, {tensor_type(dtype, filter_dims)}",
-                   {"r": Result(dtype, result, rule)})
+        for layout, order in (("", lambda dims: dims), (" channels_last", lambda dims: [dims[0], *dims[2:], dims[1]])):
+            yield Case(f"conv_{name}{'_last' if layout else ''}", {"x": Input(dtype, order(input_dims), make), "w": Input(dtype, filter_dims, make)},
+                       f"  %r = vx.conv %x, %w strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {groups}{layout} : "
+                       f"{tensor_type(dtype, order(input_dims))}, {tensor_type(dtype, filter_dims)}",
+                       {"r": Result(dtype, order(result), rule)})
     kind = "tensor<1x5x7x7xf32>"
     yield Case("conv_scale_relu", {"x": Input("f32", [1, 3, 7, 7], uniform()), "w": Input("f32", [5, 3, 3, 3], uniform()),
                                    "s": Input("f32", [5], uniform(0.5, 1.5)), "b": Input("f32", [5], uniform())}, f"""

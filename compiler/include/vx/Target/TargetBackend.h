@@ -39,6 +39,13 @@ public:
 
   virtual LayoutPolicy layouts(const TargetSpec & /*spec*/) const { return {}; }
 
+  /// How long a convolution with its channels first takes in either layout, by sizes that are planned with where the
+  /// call gives them; nothing for a target that `layouts` tells enough.
+  virtual std::optional<LayoutTimes> estimateLayouts(ConvOp /*conv*/, const TargetSpec & /*spec*/) const { return {}; }
+
+  /// How many nanoseconds the move of a tensor from one layout to the other takes.
+  virtual double estimateMove(mlir::Value /*tensor*/, const TargetSpec & /*spec*/) const { return 0; }
+
   /// How many neighbours along the sum of a contraction or convolution lie together in its packed weight: as many as
   /// one instruction multiplies and sums.
   virtual int64_t countPackedNeighbours(mlir::Operation * /*product*/, const TargetSpec & /*spec*/) const { return 1; }

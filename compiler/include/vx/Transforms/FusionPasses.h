@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include <functional>
 
@@ -25,6 +26,16 @@ uint64_t getStaticSizeInBytes(mlir::RankedTensorType type);
 /// True when a result computed from `inputBytes` of constants and weights is worth its memory for as long as they are
 /// there: its shape is static, and it is at most 1 MB or twice its inputs.
 bool isWorthDeriving(mlir::RankedTensorType result, uint64_t inputBytes);
+
+/// What a target estimates of layouts (see TargetBackend::estimateLayouts and estimateMove).
+struct LayoutEstimates {
+  std::function<std::optional<LayoutTimes>(ConvOp)> times;
+  std::function<double(mlir::Value)> move;
+};
+
+/// `vx-use-channels-last` for a target that estimates which convolutions gain.
+std::unique_ptr<mlir::Pass> createUseChannelsLastPass(const UseChannelsLastPassOptions &options,
+                                                      LayoutEstimates estimates);
 
 /// `vx-pack-weights` for a target that tells how many neighbours along the sum a product reads together (see
 /// TargetBackend::countPackedNeighbours).

@@ -54,7 +54,7 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
 def UseChannelsLastPass : Pass<"vx-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Compute convolutions with their channels innermost";
   let description = [{
-    Gives every `vx.conv` the attribute `channels_last`, with transposes around it. The transposes after it move through elementwise ops,
+    Gives `vx.conv` the attribute `channels_last`, with transposes around it. The transposes after it move through elementwise ops,
     windows, reductions, concatenations and pads, until two meet and cancel or a reshape replaces them:
 
         %0 = vx.conv %x, %w ...                        %t = vx.transpose %x, [0, 2, 3, 1]
@@ -63,8 +63,12 @@ def UseChannelsLastPass : Pass<"vx-use-channels-last", "::mlir::func::FuncOp"> {
                                                        %u = vx.transpose (vx.transpose %1, [0, 3, 1, 2]), [0, 2, 3, 1]
                                                        %2 = vx.conv %u, %v ... channels_last
 
-    `vx-canonicalize-graph` then combines transposes that meet. Leaves alone ops with an operand that would have to be moved in memory, and
-    with `factors` a function without a convolution with factors of one of these types. Needs: the graph phase; for targets that read this
+    `vx-canonicalize-graph` then combines transposes that meet. Convolutions and what computes in their layout between them are a region.
+    Where the target estimates times, a region keeps its channels first if its convolutions so take less time than with their channels last
+    and the moves at the region's borders. A region with the gradient of a filter has its channels last.
+
+    Leaves alone ops with an operand that would have to be moved in memory, and with `factors` a function without a convolution with factors
+    of one of these types. Needs: the graph phase; for targets that read this
     layout faster. Keeps: dynamic shapes. Numerics: none.
   }];
   let options = [ListOption<"factors", "factors", "std::string", "Element types of factors that make it worth while; empty: all">];

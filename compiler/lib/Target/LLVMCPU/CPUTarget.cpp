@@ -47,6 +47,12 @@ public:
     return {/*channelsLast=*/true, /*channelsLastFactors=*/{}, /*packedWeights=*/true, /*packedWeightBytes=*/64};
   }
 
+  std::optional<LayoutTimes> estimateLayouts(ConvOp conv, const TargetSpec &) const override {
+    return cpu::estimateLayouts(conv);
+  }
+
+  double estimateMove(Value tensor, const TargetSpec &) const override { return cpu::estimateMove(tensor); }
+
   int64_t countPackedNeighbours(Operation *product, const TargetSpec &) const override {
     return cpu::multipliesBytes(product) ? 4 : 1;
   }

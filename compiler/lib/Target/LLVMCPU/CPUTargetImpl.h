@@ -17,9 +17,23 @@ llvm::LogicalResult checkSupported(mlir::Operation *op);
 /// True when a kernel of the strategy `cpu_flash` can be made for it: both depths are known, and neither 0 nor large.
 bool hasKernelFor(AttentionOp op);
 
+/// True for a contraction or convolution of factors of 8 bits with sums of 32.
+bool hasByteFactors(mlir::Operation *product);
+
 /// True for a product of bytes whose kernel sums those of four neighbours at once: its factors have 8 bits, its
 /// sums 32.
 bool multipliesBytes(mlir::Operation *product);
+
+/// True for a convolution with groups whose vectors run along the filters, if its channels are last: so few filters a
+/// group that a product of them would leave most lanes idle, and no more channels than two vectors for each vector of
+/// filters.
+bool isDepthwise(ConvOp conv);
+
+/// See TargetBackend::estimateLayouts.
+std::optional<LayoutTimes> estimateLayouts(ConvOp conv);
+
+/// See TargetBackend::estimateMove.
+double estimateMove(mlir::Value tensor);
 
 /// See TargetBackend::chooseStrategy.
 StrategyAttrInterface chooseStrategy(FusionOp region);

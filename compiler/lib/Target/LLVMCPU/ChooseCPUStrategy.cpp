@@ -28,18 +28,6 @@ int64_t plannedElements(const SymbolRanges &ranges, RankedTensorType type, int64
   return elements;
 }
 
-/// True for a convolution with groups whose vectors run along the filters: so few filters a group that a product of
-/// them would leave most lanes idle, and no more channels than two vectors for each vector of filters.
-bool isDepthwise(ConvOp conv) {
-  constexpr int64_t mostFilters = 8;
-  RankedTensorType filter = conv.getFilter().getType();
-  int64_t groups = static_cast<int64_t>(conv.getGroups());
-  if (!conv.getChannelsLast() || groups == 1 || !filter.hasStaticShape() || filter.getDimSize(0) == 0)
-    return false;
-  int64_t filters = filter.getDimSize(0) / groups, channels = filter.getDimSize(1);
-  return filters <= mostFilters && llvm::isPowerOf2_64(filters) && channels >= 1 && channels <= 2 * filters;
-}
-
 /// True for a contraction or convolution after which everything is elementwise, which is what the packed loops of
 /// `vx-cpu-lower-products` take. Sums along other ops, moves of the result's elements, and the gradients of filters of
 /// groups stay with plain loops.
@@ -112,7 +100,7 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
 StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
   RankedTensorType filter = op.getFilter().getType();
   int64_t rank = result.getRank();
-  if (isDepthwise(op)) {
+  if (op.getChannelsLast() && isDepthwise(op)) {
     // Whole rows, so that their ends are few.
     int64_t ofFilter = filter.getNumElements() / std::max<int64_t>(filter.getDimSize(0), 1);
     int64_t ofRow = std::max<int64_t>(ofFilter, 1);
@@ -289,12 +277,25 @@ std::optional<int64_t> findColumn(Block &body, RankedTensorType result) {
 
 } // namespace
 
+bool isDepthwise(ConvOp conv) {
+  constexpr int64_t mostFilters = 8;
+  RankedTensorType filter = conv.getFilter().getType();
+  int64_t groups = static_cast<int64_t>(conv.getGroups());
+  if (groups == 1 || !filter.hasStaticShape() || filter.getDimSize(0) == 0)
+    return false;
+  int64_t filters = filter.getDimSize(0) / groups, channels = filter.getDimSize(1);
+  return filters <= mostFilters && llvm::isPowerOf2_64(filters) && channels >= 1 && channels <= 2 * filters;
+}
+
+bool hasByteFactors(Operation *product) {
+  auto isBytes = [](Value factor) { return getElementTypeOrSelf(factor.getType()).isInteger(8); };
+  return llvm::isa<ContractOp, ConvOp>(product) && llvm::all_of(product->getOperands(), isBytes) &&
+         getElementTypeOrSelf(product->getResult(0).getType()).isInteger(32);
+}
+
 bool multipliesBytes(Operation *product) {
   auto conv = llvm::dyn_cast<ConvOp>(product);
-  auto isBytes = [](Value factor) { return getElementTypeOrSelf(factor.getType()).isInteger(8); };
-  return (conv || llvm::isa<ContractOp>(product)) && !(conv && isDepthwise(conv)) &&
-         llvm::all_of(product->getOperands(), isBytes) &&
-         getElementTypeOrSelf(product->getResult(0).getType()).isInteger(32);
+  return hasByteFactors(product) && (!conv || (conv.getChannelsLast() && !isDepthwise(conv)));
 }
 
 bool hasKernelFor(AttentionOp op) {
