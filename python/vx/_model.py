@@ -44,7 +44,9 @@ class Model:
 
     def __init__(self, source, device=None, targets: str | None = None, fallback: bool = True, threads: int = 0, seed: int = 0, cache: bool = True, **options):
         self._place = {"device": _vx._device(device), "fallback": fallback, "threads": threads, "seed": seed}
-        self._rate = None
+        self._rate, self._kept = None, set() # names of parameters that no step changes
+        if not hasattr(self, "_sizes_of_parameters"):
+            self._sizes_of_parameters, self._count_of_buffers = None, None # of a module of PyTorch or of vx.nn, as {name: elements} and a sum
         self._source, self._targets, self._cache, self._options = source, targets, cache, self._plain(options)
         self._is_compiled = self._wants_compiler(source)
         self.notes, self.history, self._fits, self._going, self._last_batch = [], None, 0, None, 0
@@ -55,7 +57,11 @@ class Model:
 
     def _plain(self, options):
         """The options with the optimizer as text. The optimizer's learning rate is kept for each fit that gives no `rate`."""
-        optimizer = options.get("optimizer")
+        loss, optimizer = options.get("loss"), options.get("optimizer")
+        if loss is not None and not isinstance(loss, str):
+            raise TypeError(f"loss: expected a text such as 'cross_entropy' or 'mse', got {_class_of(loss)}; a loss of your own is a function for vx.nn, or an output of the model and 'none:OUTPUT'")
+        if optimizer is not None and not isinstance(optimizer, (str, Optimizer)):
+            raise TypeError(f"optimizer: expected an object such as vx.AdamW(3e-4), or a text such as 'adamw', got {_class_of(optimizer)}")
         if not isinstance(optimizer, Optimizer):
             return options
         self._rate = optimizer.lr
@@ -240,12 +246,12 @@ class Model:
 
     def fit(self, x, y=None, *, epochs: int = 1, batch_size: int = 0, validation_data=None, validation_split: float = 0.0, callbacks=(), metrics=(), class_weight=None, sample_weight=None,
             loss: str | None = None, optimizer=None, rate: float | None = None, schedule: str = "constant", warmup: int = 0, accumulate: int = 1,
-            steps_per_epoch: int | None = None, prefetch: int | None = None, stop_on_nan: bool = False, seed: int | None = None, verbose: int = 1) -> History:
+            shuffle: bool = True, steps_per_epoch: int | None = None, prefetch: int | None = None, stop_on_nan: bool = False, seed: int | None = None, verbose: int = 1) -> History:
         """Trains for `epochs` more epochs, and returns a vx.History. Each fit begins its schedule and counts its steps and epochs anew; weights and the optimizer's state go on.
 
         `x`, `y`: arrays with all rows, as predict takes them, `y` for the loss; or x is (x, y), or (x, y, sample_weight), or a dict with both. `y` may be a dict by the names of the
         targets. Or x is an iterable of batches of these, such as a DataLoader: it is iterated once for each epoch, and has as many steps as batches. An iterator ends once: for
-        several epochs, or a schedule, it needs `steps_per_epoch`. Rows of arrays are drawn in a new order in each epoch; batches are not.
+        several epochs, or a schedule, it needs `steps_per_epoch`. Rows of arrays are drawn in a new order in each epoch, with `shuffle` False in their own; batches are not.
 
         `prefetch`: how many batches of an iterable, of the validation too, a thread fetches and converts while a step runs; 0: none. None: 2, or 0 for an iterator, since a generator may depend on the steps. A
         generator with `prefetch` runs on that thread and must not use the model. When fit ends early, the batches that were fetched are lost to an iterator.
@@ -269,7 +275,7 @@ class Model:
         for a step that fails. For batches the message begins with the epoch and the batch."""
         if self._going is not None:
             raise RuntimeError("fit: expected no fit that goes on, got one: a callback cannot begin another")
-        self._make_trainable(loss, self._plain({"optimizer": optimizer})["optimizer"])
+        self._make_trainable(loss, self._plain({"loss": loss, "optimizer": optimizer})["optimizer"])
         rate = self._rate if rate is None else rate
         epochs, batch_size = _vx._whole("epochs", epochs, 1), _vx._whole("batch_size", batch_size, 0, 2**31 - 1)
         if steps_per_epoch is not None:
@@ -297,9 +303,13 @@ class Model:
             if sample_weight is not None or class_weight is not None or (isinstance(x, tuple) and len(x) == 3 and y is None):
                 self._take_weights()
             columns = self._columns.arrange(x, y, sample_weight, class_weight)
+            if not shuffle and (accumulate != 1 or stop_on_nan):
+                raise ValueError(f"fit: {'accumulate' if accumulate != 1 else 'stop_on_nan'} is for rows in a new order for each epoch: expected shuffle=True")
         if validation_split:
             columns, validation = self._columns.split(columns, validation_split)
             validation_data = {name: validation[name] for name in validation}
+        if columns is not None and not shuffle:
+            batches, columns, prefetch = Batches(self._slices(columns, batch_size)), None, 0
         if extra and validation_data is None:
             raise ValueError(f"metrics: '{extra[0].name}' is computed over the validation: expected validation_data or validation_split, got none")
         of_arrays, validate = self._validation(validation_data, columns is not None, batch_size, extra, has_perplexity, prefetch)
@@ -348,15 +358,30 @@ class Model:
         for name, value in values.items():
             self._session.write_variable(name, value)
 
-    def _steps(self, columns, batch_size, accumulate):
+    def _step_size(self, batch_size):
+        """The rows of a step, and whether the module fixes them."""
         size = self._functions[self._training["train_step"]]["inputs"][0]["shape"][0]
-        batch, rows = size if isinstance(size, int) else batch_size or 32, _rows(columns)
-        return -(-(rows // batch if isinstance(size, int) else -(-rows // batch)) // accumulate)
+        return (size, True) if isinstance(size, int) else (batch_size or 32, False)
+
+    def _slices(self, columns, batch_size):
+        """Batches of rows in their order, as a list of dicts. Raises ValueError for rows that a module with a fixed size does not divide."""
+        (size, is_fixed), rows = self._step_size(batch_size), _rows(columns)
+        if is_fixed and (batch_size not in (0, size) or rows % size):
+            raise ValueError(f"fit: expected batches of {size} rows, which the model is compiled for, got {f'batch_size {batch_size}' if batch_size not in (0, size) else f'{rows} rows'}")
+        arrays = {name: to_array(tensor) for name, tensor in columns.items()}
+        self._last_batch = size
+        return [{name: array[begin:begin + size] for name, array in arrays.items()} for begin in range(0, rows, size)]
+
+    def _steps(self, columns, batch_size, accumulate):
+        (size, is_fixed), rows = self._step_size(batch_size), _rows(columns)
+        return -(-(rows // size if is_fixed else -(-rows // size)) // accumulate)
 
     def _validation(self, data, trains_arrays, batch_size, metrics, has_perplexity, prefetch):
         """The arrays that Session.fit evaluates itself, or None; and a function that gives the other scores of the validation, or None. Errors in arrays are found here."""
         if data is None:
             return None, None
+        if isinstance(data, (list, tuple, dict)) and not data:
+            raise ValueError("validation_data: expected (x, y), a dict of arrays, or an iterable of batches, got none of them: " + repr(data))
         if is_batches(data):
             if hasattr(data, "__next__"):
                 raise TypeError("validation_data: expected arrays, or an iterable that begins again for each epoch, got an iterator, which ends once")
@@ -456,8 +481,21 @@ class Model:
 
         text = f"inputs   {line(self.inputs)}\noutputs  {line(self.outputs)}\ndevice   {self.report()['taken']['device']}\n"
         if self._session is not None:
-            return text + f"loss     {self._training['loss']}\noptimizer {self._training['optimizer']}\n\n" + self._session.summary()
+            return text + f"loss     {self._training['loss']}\noptimizer {self._training['optimizer']}\n\n" + self._session.summary() + self._sums_text()
         return text + f"weights  {sum(section['size'] for section in self.module.describe()['constants'])} bytes of constants\n"
+
+    def _sums_text(self):
+        """The numbers of elements that are trained and those that are not, as PyTorch counts them where the model was made of a module; a file has frozen weights among its constants."""
+        trained = {one["name"]: one["elements"] for one in self._parameters() if one["name"] not in self._kept}
+        if self._sizes_of_parameters is None:
+            return f"trainable {sum(trained.values())}\nbuffers   {sum(one['elements'] for one in self._parameters('statistic'))}\n"
+        frozen = sum(size for name, size in self._sizes_of_parameters.items() if name not in trained)
+        return f"trainable {sum(trained.values())}\nfrozen    {frozen}\nbuffers   {self._count_of_buffers}\n"
+
+    def _parameters(self, role="parameter"):
+        import math
+        names = set(self._weights())
+        return [{"name": one["name"], "elements": math.prod(one["dims"])} for one in self._variables if one["role"] == role and one["name"] in names]
 
     def report(self) -> dict:
         """The device report: which device was taken, and why each other one was refused."""
@@ -468,6 +506,10 @@ class Model:
 
     def __repr__(self):
         return f"vx.Model({', '.join(entry['name'] for entry in self.inputs)} -> {', '.join(entry['name'] for entry in self.outputs)}, on {self.report()['taken']['device']})"
+
+
+def _class_of(value):
+    return value.__qualname__ if callable(value) and hasattr(value, "__qualname__") else f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _pair(batch):

@@ -173,6 +173,10 @@ class Module:
         notes = _vx._tell(result, messages)
         model = _vx.Model(_vx.Module(module), device=device, fallback=fallback, threads=threads, seed=seed)
         model.notes = notes
+        named = self.named_parameters()
+        model._sizes_of_parameters = {key: _math.prod(one.shape) for key, one in named if not isinstance(one, Statistic)}
+        model._kept = {key for key, one in named if not isinstance(one, Statistic) and not one.requires_grad}
+        model._count_of_buffers = sum(_math.prod(one.shape) for _, one in named if isinstance(one, Statistic))
         return model
 
     def _build(self, inputs, outputs=None, loss=None, labels=None, optimizer=None, sample_weight=False, weights=None, symbols=None, name="model", training=(0.0, 0.0, False, 0, 0)):

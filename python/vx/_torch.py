@@ -43,9 +43,9 @@ def _modes(module, train):
 def quiet():
     """Without the lines that torch's exporter prints."""
     level = _logging.root.manager.disable
-    _logging.disable(_logging.WARNING)
+    _logging.disable(_logging.CRITICAL)
     try:
-        with _warnings.catch_warnings(), _contextlib.redirect_stdout(_io.StringIO()):
+        with _warnings.catch_warnings(), _contextlib.redirect_stdout(_io.StringIO()), _contextlib.redirect_stderr(_io.StringIO()):
             _warnings.simplefilter("ignore")
             yield
     finally:
@@ -142,6 +142,8 @@ class TorchModel(Model):
     def __init__(self, module, files, folder, trained, **options):
         self._training_file, self._folder, self._trained = files[0], folder, trained # the folder lives as long as the model
         self._torch_state = {name: value.detach() for name, value in module.state_dict().items()}
+        self._sizes_of_parameters = {name: value.numel() for name, value in module.named_parameters()}
+        self._count_of_buffers = sum(value.numel() for value in module.buffers())
         super().__init__(files[1], cache=False, **options)
 
     def _compile(self, options):
@@ -193,6 +195,7 @@ def from_torch(module, example, dynamic: dict | None = None, train: bool = False
     torch = import_torch("from_torch")
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"from_torch: expected a torch.nn.Module, got {type(module).__name__}")
+    module = getattr(module, "_orig_mod", module) # of torch.compile, whose backend has no part in an export
     if not train:
         for name in ("loss", "optimizer"):
             if options.get(name) is not None:

@@ -10,6 +10,7 @@ import weakref as _weakref
 import vx as _vx
 
 from ._torch import import_torch, quiet, reason_of
+from ._torch_split import Split, Unsupported
 
 _MOST_MODULES = 8 # of a graph whose constants change; then it runs eagerly
 _records, _graphs, _lock = [], _weakref.WeakSet(), _threading.Lock()
@@ -25,7 +26,8 @@ def _end():
 def torch_graphs() -> list:
     """The graphs that torch.compile has given to the backend "vx" in this process, in their order, as dicts:
 
-    `nodes`: how many operations; `device`: that of vx, or None for a graph that runs eagerly; `reason`: why it does; `modules`: how often it was compiled."""
+    `nodes`: how many operations; `device`: that of vx, or None for a graph that runs eagerly; `reason`: why it does; `modules`: how often it was compiled; `parts`: into how many modules
+    it is divided; `eager`: the operations between these parts that run eagerly, as {"op": ..., "reason": ...}."""
     with _lock:
         return [dict(record) for record in _records]
 
@@ -34,7 +36,8 @@ def torch_backend(graph_module, example_inputs, options: dict | None = None) -> 
     """Compiles a graph for torch.compile(model, backend="vx") or backend=vx.torch_backend; torch calls it.
 
     `options`, as torch.compile takes them: those of vx.Model; without `device` a graph runs where its tensors are. Parameters and buffers are constants of the module: after a change of
-    them the graph is compiled again. A graph that vx or torch.onnx does not take, or that writes its inputs, runs eagerly, with a warning and an entry in vx.torch_graphs().
+    them the graph is compiled again. An operation that vx or torch.onnx does not take runs eagerly, between modules of the others. A graph that writes its inputs runs eagerly as a whole, and so
+    does one without an operation for vx. Both are told by a warning and in vx.torch_graphs().
 
     The backend is for inference. A backward pass computes the graph eagerly once more, and from then on the graph runs eagerly."""
     graph = _Graph(graph_module, example_inputs, dict(options or {}))
@@ -44,8 +47,41 @@ def torch_backend(graph_module, example_inputs, options: dict | None = None) -> 
     return graph
 
 
-class _Unsupported(Exception):
-    """Why a graph runs eagerly."""
+class _Part:
+    """A model of vx as a function of lists of tensors. `is_fixed`: it takes no other sizes than these in dimensions that are dynamic in the graph; `fixed` lists them as (input, dimension)."""
+
+    def __init__(self, torch, model, dims):
+        self._torch, self._model = torch, model
+        self._taken = [entry["name"] for entry in model.inputs]
+        sizes = {entry["name"]: entry["shape"] for entry in model.inputs}
+        self.fixed = [(number, dim) for number, own in enumerate(dims) for dim in own if f"x{number}" in sizes and isinstance(sizes[f"x{number}"][dim], int)]
+        self.is_fixed = bool(self.fixed)
+        self.device = model.report()["taken"]["device"]
+
+    def __call__(self, tensors):
+        named = {name: tensors[int(name[1:])] for name in self._taken}
+        return [self._torch.from_dlpack(each) for each in self._model._instance.run_tensors(self._model._main, **named).values()]
+
+
+def _compile_part(torch, module, inputs, dims, options):
+    """A _Part of a module, or of a program of torch.export. Raises Unsupported with the reason."""
+    names = [f"x{number}" for number in range(len(inputs))]
+    with _tempfile.TemporaryDirectory(prefix="vx-torch-") as folder, torch.no_grad():
+        path = _os.path.join(folder, "graph.onnx")
+        try:
+            with quiet(), torch._guards.tracing(None): # outside of the compilation that calls the backend
+                if isinstance(module, torch.nn.Module):
+                    shapes = tuple({dim: torch.export.Dim.AUTO for dim in own} or None for own in dims)
+                    module = torch.export.export(module, tuple(inputs), dynamic_shapes=shapes, strict=False).run_decompositions({})
+                torch.onnx.export(module, f=path, dynamo=True, verbose=False, input_names=names)
+        except ImportError as error:
+            raise Unsupported(f"torch.onnx.export needs more packages: {error}: pip install onnxscript") from None
+        except Exception as error: # whatever torch raises
+            raise Unsupported(f"torch cannot export it: {reason_of(error)}") from None
+        try:
+            return _Part(torch, _vx.Model(path, cache=False, **options), dims)
+        except _vx.Error as error:
+            raise Unsupported(f"vx does not take it: {str(error).splitlines()[0]}") from None
 
 
 class _Graph:
@@ -55,19 +91,19 @@ class _Graph:
         self._torch = import_torch("torch.compile")
         self._eager, self._options = graph_module, options
         self._modules, self._guard = {}, _threading.Lock()
-        self.record = {"nodes": sum(node.op not in ("placeholder", "output", "get_attr") for node in graph_module.graph.nodes), "device": None, "reason": None, "modules": 0}
+        self.record = {"nodes": sum(node.op not in ("placeholder", "output", "get_attr") for node in graph_module.graph.nodes), "device": None, "reason": None, "modules": 0, "parts": 1, "eager": []}
         try:
             self._read_placeholders(examples)
             self._read_outputs()
             self._find(examples)
-        except _Unsupported as error:
+        except Unsupported as error:
             self._give_up(str(error))
 
     def drop(self):
         self._modules = {}
 
     def _give_up(self, reason):
-        self.record.update(reason=reason, device=None)
+        self.record.update(reason=reason, device=None, parts=0, eager=[])
         self.drop()
         _warnings.warn(f"torch.compile, backend vx: a graph of {self.record['nodes']} operations runs eagerly: {reason}", stacklevel=3)
 
@@ -94,10 +130,10 @@ class _Graph:
         for place, size in sizes.items():
             known = [(tensor, dim) for tensor, dims in self._dynamic.items() for dim in dims if fakes[tensor].shape[dim].node.expr == size.node.expr] if hasattr(size, "node") else []
             if not known:
-                raise _Unsupported(f"its input '{nodes[place].target}' is a number that changes, and no size of a tensor")
+                raise Unsupported(f"its input '{nodes[place].target}' is a number that changes, and no size of a tensor")
             self._sizes[place] = known[0]
         if not self._tensors:
-            raise _Unsupported("it takes no tensor")
+            raise Unsupported("it takes no tensor")
 
     def _read_outputs(self):
         """The results: which of them are tensors, and the expressions of the others."""
@@ -110,9 +146,9 @@ class _Graph:
             elif value is None or isinstance(value, (bool, int, float)):
                 self._results.append(lambda args, value=value: value)
             else:
-                raise _Unsupported(f"its result '{result}' is a {type(value).__name__} and no tensor")
+                raise Unsupported(f"its result '{result}' is a {type(value).__name__} and no tensor")
         if None not in self._results:
-            raise _Unsupported("it gives no tensor")
+            raise Unsupported("it gives no tensor")
 
     # Modules.
 
@@ -132,7 +168,7 @@ class _Graph:
             key = tuple(args[place].shape[dim] for place, dim in shapes) if models else None
             if not models or key not in models:
                 if self.record["modules"] == _MOST_MODULES:
-                    raise _Unsupported(f"its parameters, numbers or sizes have changed so often that it was compiled {_MOST_MODULES} times")
+                    raise Unsupported(f"its parameters, numbers or sizes have changed so often that it was compiled {_MOST_MODULES} times")
                 model, fixed = self._compile(args)
                 if not models or fixed != shapes:
                     models = {}
@@ -144,10 +180,10 @@ class _Graph:
     def _device(self, args):
         devices = {args[place].device for place in (*self._tensors, *self._constants)}
         if len(devices) > 1:
-            raise _Unsupported(f"its tensors are on {len(devices)} devices: {', '.join(sorted(map(str, devices)))}")
+            raise Unsupported(f"its tensors are on {len(devices)} devices: {', '.join(sorted(map(str, devices)))}")
         device = devices.pop()
         if device.type not in ("cpu", "cuda"):
-            raise _Unsupported(f"its tensors are on {device}, which vx does not know")
+            raise Unsupported(f"its tensors are on {device}, which vx does not know")
         name = "rocm" if device.type == "cuda" and self._torch.version.hip else device.type
         return name if name == "cpu" else f"{name}:{device.index or 0}"
 
@@ -160,33 +196,42 @@ class _Graph:
         bridge = _make_bridge(torch, self._eager, self._tensors, {place: args[place] for place in self._constants},
                               {place: args[place].item() for place in self._numbers}, self._sizes, [result is None for result in self._results])
         inputs = tuple(args[place].detach() for place in self._tensors)
-        shapes = {f"x{number}": {dim: torch.export.Dim.AUTO for dim in self._dynamic[place]} or None for number, place in enumerate(self._tensors)}
-        with _tempfile.TemporaryDirectory(prefix="vx-torch-") as folder, torch.no_grad():
-            path = _os.path.join(folder, "graph.onnx")
+        dims = [self._dynamic[place] for place in self._tensors]
+        shapes = {f"x{number}": {dim: torch.export.Dim.AUTO for dim in own} or None for number, own in enumerate(dims)}
+        try:
+            with quiet(), torch._guards.tracing(None), torch.no_grad(): # outside of the compilation that calls the backend
+                # Without decompositions that change anything, the program still has no op that writes in place afterwards.
+                program = torch.export.export(bridge, inputs, dynamic_shapes=(tuple(shapes.values()),), strict=False).run_decompositions({})
+        except Exception as error: # whatever torch raises
+            raise Unsupported(f"torch cannot export it: {reason_of(error)}") from None
+        signature = program.graph_signature
+        written = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
+        if written:
+            raise Unsupported(f"it writes {', '.join(written)}, as batch norms of a model that trains do")
+        try:
+            model = _compile_part(torch, program, inputs, dims, options)
+            fixed, device = model.fixed, model.device
+        except Unsupported as error:
+            model = self._split(program, inputs, options, error)
+            fixed, device = [(number, dim) for number, own in enumerate(dims) for dim in own] if model.is_fixed else [], model.parts[0].device
+        self.record.update(modules=self.record["modules"] + 1, device=device)
+        return model, tuple((self._tensors[number], dim) for number, dim in fixed)
+
+    def _split(self, program, inputs, options, reason):
+        """The program with the operations that vx does not take in torch. Raises Unsupported with the reason of the whole if nothing is left for vx."""
+        torch = self._torch
+        if self.record["nodes"] < 2:
+            raise reason
+        with torch.no_grad():
             try:
-                with quiet(), torch._guards.tracing(None): # outside of the compilation that calls the backend
-                    # Without decompositions that change anything, the program still has no op that writes in place afterwards.
-                    program = torch.export.export(bridge, inputs, dynamic_shapes=(tuple(shapes.values()),), strict=False).run_decompositions({})
-                    signature = program.graph_signature
-                    written = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
-                    if written:
-                        raise _Unsupported(f"it writes {', '.join(written)}, as batch norms of a model that trains do")
-                    torch.onnx.export(program, f=path, dynamo=True, verbose=False, input_names=list(shapes))
-            except ImportError as error:
-                raise _Unsupported(f"torch.onnx.export needs more packages: {error}: pip install onnxscript") from None
-            except _Unsupported:
-                raise
-            except Exception as error: # whatever torch raises
-                raise _Unsupported(f"torch cannot export it: {reason_of(error)}") from None
-            try:
-                model = _vx.Model(path, cache=False, **options)
-            except _vx.Error as error:
-                raise _Unsupported(f"vx does not take it: {error}") from None
-        self.record.update(modules=self.record["modules"] + 1, device=model.report()["taken"]["device"])
-        sizes = {entry["name"]: entry["shape"] for entry in model.inputs}
-        fixed = tuple((place, dim) for number, place in enumerate(self._tensors) for dim in self._dynamic[place]
-                      if f"x{number}" in sizes and isinstance(sizes[f"x{number}"][dim], int))
-        return model, fixed
+                split = Split(torch, program.module(check_guards=False), inputs, lambda *part: _compile_part(torch, *part, options))
+            except Unsupported:
+                raise reason from None
+        if self.record["eager"] != split.eager:
+            self.record.update(eager=split.eager, parts=len(split.parts))
+            what = "; ".join(f"{entry['op']} ({entry['reason']})" for entry in split.eager)
+            _warnings.warn(f"torch.compile, backend vx: a graph of {self.record['nodes']} operations runs in {len(split.parts)} parts, and eagerly between them: {what}", stacklevel=3)
+        return split
 
     # Calls.
 
@@ -198,16 +243,13 @@ class _Graph:
             return self._with_gradient(args)
         try:
             return self._run(args)
-        except _Unsupported as error:
+        except Unsupported as error:
             self._give_up(str(error))
             return self._eager(*args)
 
     def _run(self, args):
-        model = self._find(args)
-        taken = {entry["name"] for entry in model.inputs}
-        named = {f"x{number}": args[place] for number, place in enumerate(self._tensors) if f"x{number}" in taken}
-        results = iter(model._instance.run_tensors(model._main, **named).values())
-        return tuple(self._torch.from_dlpack(next(results)) if make is None else make(args) for make in self._results)
+        results = iter(self._find(args)([args[place] for place in self._tensors]))
+        return tuple(next(results) if make is None else make(args) for make in self._results)
 
     def _with_gradient(self, args):
         torch, graph = self._torch, self
@@ -219,7 +261,7 @@ class _Graph:
                 context.inputs = [None if isinstance(each, torch.Tensor) else each for each in inputs]
                 try:
                     results = graph._run(inputs)
-                except _Unsupported as error:
+                except Unsupported as error:
                     graph._give_up(str(error))
                     results = graph._eager(*inputs)
                 return tuple(results)
@@ -282,6 +324,6 @@ def _make_bridge(torch, graph, tensors, constants, numbers, sizes, are_tensors):
             else:
                 value = graph.get_submodule(node.target)(*args, **kwargs)
             values[node] = value
-        raise _Unsupported("it has no result")
+        raise Unsupported("it has no result")
 
     return Bridge()

@@ -1,5 +1,7 @@
 """Arrays of users as tensors of the runtime, and back. Nothing is imported for them: pandas and torch are recognised by their objects."""
-from ._runtime import Tensor
+import contextlib as _contextlib
+
+from ._runtime import Error, Tensor
 
 # The integers and floats of the runtime that numpy has, as numpy calls them.
 _INTEGERS = {"bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
@@ -87,12 +89,25 @@ def plain(value):
     return value
 
 
+@_contextlib.contextmanager
+def _named_errors(value, name):
+    """Errors of an array's own library, which gives no memory of a sparse tensor or of a device that is not there, with the input's name."""
+    try:
+        yield
+    except (BufferError, RuntimeError, ValueError) as error:
+        if root_of(value) == "numpy" or isinstance(error, Error):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"input '{name}': {type(value).__module__}.{type(value).__qualname__} gives no array by DLPack: {reason}") from None
+
+
 def to_input(value, entry):
     """A value as the tensor of an input, in the element type of that if it holds each value. A vx.Tensor is never converted: it may be in the memory of a device."""
     name, dtype = entry["name"], entry["dtype"]
     if isinstance(value, Tensor):
         return value
-    value = plain(value)
+    with _named_errors(value, name):
+        value = plain(value)
     if not hasattr(value, "__dlpack__"):
         import numpy
         try:
@@ -103,7 +118,8 @@ def to_input(value, entry):
         value = _numbers(value, name)
     if root_of(value) == "numpy" and value.dtype.kind in "cmM":
         raise TypeError(f"input '{name}': expected {dtype}, got {value.dtype}")
-    tensor = to_tensor(value)
+    with _named_errors(value, name):
+        tensor = to_tensor(value)
     if tensor.dtype == dtype or dtype not in _NUMBERS or tensor.dtype not in _NUMBERS or dtype == "bool":
         return tensor
     return to_tensor(convert(to_array(tensor), dtype, name))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs test_torch.py with the package of a build, where PyTorch is.
+"""Runs the tests of the package with PyTorch, where that is.
 
-  run_torch.py --build BUILD
+  run_torch.py --build BUILD --source . [TEST...]
 
-The Python is $VX_TORCH_PYTHON, or that of build/torch-venv, which `scripts/test --references torch` makes. Exit code: 0 all passed, 1 some failed, 77 no Python has PyTorch.
+TEST is torch, torch_split, main_job or examples (the notebooks with their cells for PyTorch); without one all are run. The Python is $VX_TORCH_PYTHON, or that of build/torch-venv, which `scripts/test --references torch` makes. Exit code: 0 all passed,
+1 some failed, 77 no Python has PyTorch.
 """
 import argparse
 import os
@@ -11,23 +12,31 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = {"torch": "torch, onnxscript, onnxruntime", "torch_split": "torch, onnxscript", "main_job": "torch, torchvision, onnxscript, onnxruntime, matplotlib, pandas",
+         "examples": "torch, onnxscript, onnx, onnxruntime, matplotlib"}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
-    build = os.path.abspath(parser.parse_args().build)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    build = os.path.abspath(arguments.build)
     python = os.environ.get("VX_TORCH_PYTHON") or os.path.join(build, "torch-venv", "bin", "python")
-    needs = "torch, onnxscript, onnxruntime"
     if not os.path.exists(python):
-        print(f"no Python with {needs}: scripts/test --references torch makes one")
+        print("no Python with PyTorch: scripts/test --references torch makes one")
         return 77
-    if subprocess.run([python, "-c", f"import {needs}"]).returncode != 0:
-        print(f"FAILED {python} does not import {needs}")
-        return 1
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
-    return subprocess.run([python, os.path.join(HERE, "test_torch.py")],
-                          env={**environment, "PYTHONPATH": os.path.join(build, "python"), "PYTHONDONTWRITEBYTECODE": "1", "VX_CACHE": ""}).returncode
+    environment.update(PYTHONPATH=os.path.join(build, "python"), PYTHONDONTWRITEBYTECODE="1", VX_CACHE="")
+    code = 0
+    for test in arguments.tests or TESTS:
+        if subprocess.run([python, "-c", f"import {TESTS[test]}"]).returncode != 0:
+            print(f"FAILED {python} does not import {TESTS[test]}: scripts/test --references torch installs them")
+            code = 1
+            continue
+        code = subprocess.run([python, os.path.join(HERE, f"test_{test}.py"), *{"examples": [arguments.source], "main_job": [arguments.source, os.path.join(build, "bin")]}.get(test, [])], env=environment).returncode and 1 or code
+    return code
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <thread>
 
@@ -117,10 +118,33 @@ private:
     std::sort(found.begin(), found.end());
     if (found.empty())
       throw dataError("{}: expected a folder of images for each class, got no folder in it", folder);
+    checkParts(found);
     if (!options.classes.empty() && found != options.classes)
       throw dataError("{}: expected the classes of the data to train on, {}, got {}", folder,
                       quoteNames(options.classes), quoteNames(found));
     classes = std::move(found);
+  }
+
+  // Folders with such names, each with folders of its own, are the parts of a data set: as classes they would train a
+  // model that tells the parts apart.
+  void checkParts(const std::vector<std::string> &found) const {
+    static const std::set<std::string> trainings = {"train", "training"},
+                                       others = {"dev", "test", "val", "valid", "validation"};
+    const auto isTraining = [](const std::string &name) { return trainings.contains(name); };
+    const auto isPart = [&](const std::string &name) {
+      std::error_code error;
+      bool hasFolder = false;
+      for (fs::directory_iterator at(fs::path(folder) / name, error), end; !error && at != end; at.increment(error))
+        hasFolder |= at->is_directory();
+      return (isTraining(name) || others.contains(name)) && hasFolder;
+    };
+    if (found.size() < 2 || !std::all_of(found.begin(), found.end(), isPart))
+      return;
+    const auto training = std::find_if(found.begin(), found.end(), isTraining);
+    if (training != found.end())
+      throw dataError("{}: expected a folder of images for each class, got the parts of a data set, {}: give the "
+                      "folder of one part, such as {}",
+                      folder, quoteNames(found), (fs::path(folder) / *training).string());
   }
 
   // Also in folders of the class's folder. Others are left out, and counted.

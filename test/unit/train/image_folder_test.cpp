@@ -98,6 +98,35 @@ TEST_F(Images, layoutsAndNormalisation) {
             "images of 2 x 1 pixels, RGB, the centre after resizing the shorter side to 2, samples from 0 to 255");
 }
 
+// The parts of a data set are no classes, unless they have images alone or something beside them is one.
+TEST_F(Images, partsOfADataSet) {
+  const fs::path root = folder;
+  const auto move = [&](const std::string &part) {
+    fs::create_directories(root / part);
+    for (const char *name : {"cat", "dog"})
+      fs::copy(root / name, root / part / name, fs::copy_options::recursive);
+  };
+  move("train");
+  move("test");
+  for (const char *name : {"cat", "dog"})
+    fs::remove_all(root / name);
+  EXPECT_EQ(error(), "data: DIR: expected a folder of images for each class, got the parts of a data set, 'test', "
+                     "'train': give the folder of one part, such as DIR/train");
+  EXPECT_EQ(Dataset::images(folder + "/train", options).classes(), (std::vector<std::string>{"cat", "dog"}));
+  fs::rename(root / "test", root / "validation");
+  EXPECT_NE(error().find("'train', 'validation'"), std::string::npos);
+  fs::rename(root / "train", root / "dev");
+  EXPECT_EQ(Dataset::images(folder, options).classes(), (std::vector<std::string>{"dev", "validation"}));
+  fs::rename(root / "dev", root / "training");
+  writeImage(folder + "/bird/1.ppm", 1, {{1, 2, 3}});
+  EXPECT_EQ(Dataset::images(folder, options).classes().size(), 3u);
+  fs::remove_all(root / "bird");
+  fs::remove_all(root / "validation");
+  EXPECT_EQ(Dataset::images(folder, options).classes(), std::vector<std::string>{"training"});
+  writeImage(folder + "/test/1.ppm", 1, {{1, 2, 3}}); // images and no folders: a class
+  EXPECT_EQ(Dataset::images(folder, options).classes(), (std::vector<std::string>{"test", "training"}));
+}
+
 // The numbers are those of Pillow 13.0, Image.resize((width, height), Image.BILINEAR).
 TEST(ResizedImages, areAveraged) {
   const Pixels row{1, 4, 1, {0, 100, 200, 40}};
