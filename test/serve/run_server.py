@@ -15,6 +15,7 @@ from check_details import check_details
 from check_devices import check_device_loss, check_several_devices
 from check_embeddings import check_deterministic, check_embeddings, check_openai_keys
 from check_hostile import check_large_calls, check_names, check_promises
+from check_kinds import check_absent, check_kinds
 from check_models import check_changed_models, check_failing_models, make_models
 from check_operation import check_addresses, check_cancel, check_command_line, check_descriptors, check_gone_clients, check_load, check_reload
 from check_rerank import check_rerank
@@ -52,6 +53,8 @@ def main():
             "cancel": check_cancel,
             "failing_models": check_failing_models,
             "changed_models": check_changed_models,
+            "kinds": check_kinds,
+            "absent": check_absent,
             "gone_clients": check_gone_clients,
             "descriptors": check_descriptors,
             "addresses": check_addresses,

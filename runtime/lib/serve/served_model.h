@@ -21,6 +21,7 @@ struct ModelSettings {
   bool deterministic = false;
   LoadMode load = LoadMode::startup;
   std::vector<std::string> stateful; // functions that store variables, and are served all the same
+  std::string root = {};             // the folder of models that the path is in, and no link leads out of; empty: none
 };
 
 class ServedModel final {

@@ -76,7 +76,18 @@ std::shared_ptr<TraceExporter> makeExporter(const Configuration &configuration, 
              : nullptr;
 }
 
-ModelSettings modelSettings(const RegisteredModel &model, const Configuration &configuration) {
+// The files may have become another kind of model, or none, since they were found.
+void checkFiles(const ModelSettings &settings) {
+  const ModelPlace place = lookAtModel(settings.path, settings.root);
+  if (place.refusal.empty())
+    return;
+  const bool hasPath = place.refusal.find(settings.path) != std::string::npos;
+  throw serviceError(ErrorCode::invalid_value, "{}",
+                     hasPath ? place.refusal : fmt::format("'{}': {}", settings.path, place.refusal));
+}
+
+ModelSettings modelSettings(const RegisteredModel &model, const std::string &folder,
+                            const Configuration &configuration) {
   static const ModelConfiguration standard;
   const ModelConfiguration &own = model.configuration ? *model.configuration : standard;
   const auto either = [](const auto &setting, const auto &other) { return setting.isGiven() ? *setting : *other; };
@@ -85,6 +96,8 @@ ModelSettings modelSettings(const RegisteredModel &model, const Configuration &c
   // A folder of a model that is not of texts stands for the file in it.
   settings.path =
       model.kind == ModelKind::folder && model.tokenizer.empty() ? model.path + "/" + model.onnx : model.path;
+  if (!model.configuration || model.configuration->path->empty())
+    settings.root = folder;
   settings.aliases = model.aliases;
   const DeviceWish wish = either(own.device, configuration.defaultBackend);
   settings.instance.device = wish.device;
@@ -111,7 +124,13 @@ Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told t
     : configuration(given), told(std::move(toldTo)), registry(ModelRegistry::read(given)),
       rates(std::make_shared<RateLimiter>(*given.limits.perKey, *given.limits.tokensPerKey)),
       failures(std::make_shared<FailureThrottle>(*given.limits.authFailures)),
-      table(metrics, std::move(prepare), told.loaded, told.warning) {
+      table(
+          metrics,
+          [prepare = std::move(prepare)](const ModelSettings &settings) {
+            checkFiles(settings);
+            return prepare(settings);
+          },
+          told.loaded, told.warning) {
   std::vector<ConfigurationMessage> messages;
   known = readKeys(configuration, messages);
   for (const ConfigurationMessage &message : messages)
@@ -160,7 +179,7 @@ void Serving::addModels(const Configuration &from) {
   for (const RegisteredModel &model : registry.models())
     if (model.isUsable()) {
       names.insert(model.name);
-      table.add(modelSettings(model, from));
+      table.add(modelSettings(model, registry.folder(), from));
     } else {
       refused.push_back({model.name, model.refusal});
     }
