@@ -8,9 +8,9 @@
 # application is: vx.h, and none of the runtime's own headers. `text` is what becomes of text on its way into a model and out of one,
 # which needs no runtime; a frontend asks it whether a model's tokenizer can be read. `serve` is a user of both: embeddings, and modules over HTTP.
 # `base` knows none of the others: files and text, for both halves. `image` is opened by the runtime at run time and linked by tests only; it
-# knows the interface between the two (vx/abi/image.h) and nothing else.
+# knows the interface between the two (vx/abi/image.h) and nothing else. `grpc` is the same for the server (vx/abi/grpc.h).
 
-set(VX_LAYERS abi image runtime driver runtime-api train text serve dialects frontend analysis transforms memory conversion codegen target
+set(VX_LAYERS abi image runtime driver runtime-api train text grpc serve dialects frontend analysis transforms memory conversion codegen target
               module pipelines compiler-driver api base tool test)
 
 set(VX_LAYER_abi "")
@@ -21,6 +21,7 @@ set(VX_LAYER_driver abi runtime base)
 set(VX_LAYER_runtime-api abi runtime driver runtime-api base)
 set(VX_LAYER_train abi runtime-api train base)
 set(VX_LAYER_text base)
+set(VX_LAYER_grpc abi grpc base)
 set(VX_LAYER_serve abi runtime-api text serve base)
 set(VX_LAYER_dialects dialects base)
 set(VX_LAYER_frontend dialects frontend text base)

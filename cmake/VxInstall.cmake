@@ -2,6 +2,7 @@
 #
 #   runtime, runtime-dev     libvx_runtime; vx.h, vx.hpp, bench.hpp, compare.hpp   libvx-runtime0, libvx-runtime-dev
 #   image                    libvx_image                      libvx-image0
+#   grpc                     libvx_grpc                       libvx-grpc0
 #   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
 #   llm, llm-dev             libvx_llm; vx/llm/*              libvx-llm0, libvx-llm-dev
 #   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
@@ -84,6 +85,11 @@ if(TARGET vx_image)
   install(TARGETS vx_no_jbig LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/image COMPONENT wheel NAMELINK_SKIP EXCLUDE_FROM_ALL)
 endif()
 
+# The server opens it by its soname; nobody links it.
+if(TARGET vx_grpc)
+  vx_install_library(vx_grpc grpc)
+endif()
+
 # Tokenizers, embeddings and language models for the wheels' module of them: by scripts/build-wheels only.
 install(FILES $<TARGET_FILE:vx_llm_static> $<TARGET_FILE:vx_embed_static> $<TARGET_FILE:vx_text> $<TARGET_FILE:vx_base> $<TARGET_FILE:vx_fmt>
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/wheel COMPONENT wheel EXCLUDE_FROM_ALL)
@@ -150,10 +156,13 @@ set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev serve serve-dev llm
 if(TARGET vx_image)
   list(APPEND CPACK_COMPONENTS_ALL image)
 endif()
+if(TARGET vx_grpc)
+  list(APPEND CPACK_COMPONENTS_ALL grpc)
+endif()
 if(TARGET vx_compiler)
   list(APPEND CPACK_COMPONENTS_ALL compiler compiler-dev compiler-tools)
 endif()
-foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-image0 train:libvx-train0 train-dev:libvx-train-dev
+foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-image0 grpc:libvx-grpc0 train:libvx-train0 train-dev:libvx-train-dev
               compiler:libvx-compiler0 compiler-dev:libvx-compiler-dev serve:libvx-serve0 serve-dev:libvx-serve-dev llm:libvx-llm0 llm-dev:libvx-llm-dev tools:vx-tools server:vx-server compiler-tools:vx-compiler)
   string(REPLACE ":" ";" entry ${entry})
   list(GET entry 0 component)
@@ -162,7 +171,7 @@ foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-i
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
   # The licences, of the libraries too that are compiled in.
   install(FILES ${vx_source}/cmake/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
-  if(component MATCHES "^(runtime|image|train|serve|llm|compiler)$")
+  if(component MATCHES "^(runtime|image|grpc|train|serve|llm|compiler)$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libs)
   elseif(component MATCHES "-dev$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libdevel)
@@ -170,7 +179,7 @@ foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-i
 endforeach()
 # What the runtime opens when a module wants it, and what the server starts for a model that is no module.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libvx-image0, libpcre2-8-0")
-set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "libcurl4, vx-compiler")
+set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "libcurl4, libvx-grpc0, vx-compiler")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "libvx-compiler0")
 # What an administrator has changed of it stays when the package is upgraded.
 file(WRITE ${CMAKE_BINARY_DIR}/package/conffiles "/etc/vx/config.toml\n")

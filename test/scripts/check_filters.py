@@ -45,6 +45,7 @@ CALLS = {
     "test/llm/run_llama_cpp.py": [[NAME]],
     "test/mutants/run_gradient_mutants.py": [[f"--filter={NAME}"]],
     "test/serve/run_operation.py": [[f"--only={NAME}"]],
+    "test/serve/run_grpc.py": [[f"--only={NAME}"]],
     "test/serve/run_placed.py": [[f"--only={NAME}"]],
     "test/serve/run_platform.py": [[f"--only={NAME}"]],
     "test/serve/run_proxies.py": [[f"--only={NAME}"]],

@@ -24,19 +24,20 @@ def read(*path):
 
 
 def packages_of_setup(text):
+    """Those of the default run, and those that --all adds."""
     arrays = re.findall(r"^packages_(\w+)=\(\n(.*?)^\)", text, re.M | re.S)
-    if [name for name, _ in arrays] != ["runtime", "compiler"]:
-        sys.exit(f"scripts/setup: expected the lists packages_runtime and packages_compiler, got {[name for name, _ in arrays]}")
-    return [word for _, words in arrays for word in words.split()]
+    if [name for name, _ in arrays] != ["runtime", "compiler", "all"]:
+        sys.exit(f"scripts/setup: expected the lists packages_runtime, packages_compiler and packages_all, got {[name for name, _ in arrays]}")
+    return [word for name, words in arrays if name != "all" for word in words.split()], arrays[-1][1].split()
 
 
-def packages_of_requirements(text):
-    return [re.split(r"[=<>\[ ;]", line)[0] for line in text.splitlines() if line and not line.startswith(("#", " ", "-"))]
+def packages_of_requirements(text, keeps_extras=False):
+    return [re.split(r"[=<> ;]" if "[" in line and keeps_extras else r"[=<>\[ ;]", line)[0] for line in text.splitlines() if line and not line.startswith(("#", " ", "-"))]
 
 
 def read_list(text):
     """{kind: {name: reason}} and {budget: number}"""
-    kinds, budgets = {"apt": {}, "pip": {}, "site": {}, "target": {}}, {}
+    kinds, budgets = {"apt": {}, "apt-all": {}, "pip": {}, "pip-all": {}, "site": {}, "target": {}}, {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line or line.startswith("#"):
             continue
@@ -46,7 +47,7 @@ def read_list(text):
         elif words[0] in kinds and len(words) == 3 and len(words[2]) > 10:
             kinds[words[0]][words[1]] = words[2]
         else:
-            sys.exit(f"packages.txt:{number}: expected 'apt NAME REASON', 'pip NAME REASON', 'site NAME REASON', 'target NAME REASON' or 'budget NAME NUMBER', got '{line}'")
+            sys.exit(f"packages.txt:{number}: expected 'apt NAME REASON', 'apt-all NAME REASON', 'pip NAME REASON', 'pip-all NAME REASON', 'site NAME REASON', 'target NAME REASON' or 'budget NAME NUMBER', got '{line}'")
     return kinds, budgets
 
 
@@ -91,8 +92,10 @@ def compare(what, asked, listed, place):
 def main():
     root, path = sys.argv[1:3]
     listed, budgets = read_list(read(path))
-    asked = packages_of_setup(read(root, "scripts", "setup"))
+    asked, more = packages_of_setup(read(root, "scripts", "setup"))
     compare("packages of scripts/setup", asked, listed["apt"], "scripts/setup")
+    compare("packages that scripts/setup --all adds", more, listed["apt-all"], "scripts/setup")
+    compare("Python packages of scripts/test --all", packages_of_requirements(read(root, "test", "requirements-all.txt"), keeps_extras=True), listed["pip-all"], "requirements-all.txt")
     compare("Python packages of the tests", packages_of_requirements(read(root, "test", "requirements.txt") + read(root, "python", "requirements.txt")), listed["pip"], "requirements.txt")
     compare("Python packages of the site", packages_of_requirements(read(root, "docs", "site", "requirements.in")), listed["site"], "docs/site/requirements.in")
     quickstart = re.search(r"^scripts/build release (.*)$", read(root, "scripts", "quickstart"), re.M)

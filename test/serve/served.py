@@ -49,7 +49,7 @@ class Server:
 
     def wait_for(self, condition, seconds=30):
         if not self.comes_about(condition, seconds):
-            raise RuntimeError("it does not come about")
+            raise RuntimeError(f"it does not come about: {self.logged()[-1500:]}")
 
     def ask(self, method, path, body=None, headers=None):
         """Status, headers and body: of JSON what it says, else bytes."""

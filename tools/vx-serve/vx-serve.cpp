@@ -199,6 +199,8 @@ private:
              ? fmt::format("{}://{}:{}/metrics", scheme, shown(*configuration.server.adminHost),
                            *configuration.server.adminPort)
              : "/metrics");
+    if (configuration.server.hasGrpcPort())
+      tell("ready    grpc{}://{}:{}", isTls ? "s" : "", shown(host), *configuration.server.grpcPort);
   }
   // The next signal, or 0.
   int takeSignal() const {

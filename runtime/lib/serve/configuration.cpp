@@ -290,6 +290,12 @@ private:
       messages.sayOf(server.adminPort.origin,
                      fmt::format("[vx.server] 'admin_port': expected another port than 'port', got {} for both",
                                  *server.adminPort));
+    if (server.hasGrpcPort())
+      for (const auto &[key, port] : {std::pair("port", *server.port), std::pair("admin_port", *server.adminPort)})
+        if (*server.grpcPort == port)
+          messages.sayOf(
+              server.grpcPort.origin,
+              fmt::format("[vx.server] 'grpc_port': expected another port than '{}', got {} for both", key, port));
   }
 
   const ConfigurationSources &sources;

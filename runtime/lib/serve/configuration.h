@@ -101,6 +101,7 @@ struct Configuration {
     Setting<uint64_t> port = {8080};
     Setting<std::string> adminHost = {"127.0.0.1"};
     Setting<uint64_t> adminPort = {0}; // 0: none
+    Setting<uint64_t> grpcPort = {0};  // 0: none
     Setting<std::string> apiKeysFile;  // empty: none
     Setting<bool> noAuth = {false};
     Setting<bool> metricsOpen = {false};
@@ -116,6 +117,7 @@ struct Configuration {
     Setting<uint64_t> traceOneIn = {100};
 
     bool hasAdminPort() const { return *adminPort != 0; }
+    bool hasGrpcPort() const { return *grpcPort != 0; }
   } server;
 
   struct Limits {

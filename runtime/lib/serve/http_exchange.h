@@ -83,10 +83,11 @@ public:
     tellGone();
     return true;
   }
-  // The connection ends without an answer.
-  void lose() {
-    isOver = true;
+  // The connection ends without an answer. False: there is one.
+  bool lose() {
+    const bool isFirst = !isOver.exchange(true);
     tellGone();
+    return isFirst;
   }
   bool isDone() const { return isOver; }
   bool isGone() const { return gone; }

@@ -25,6 +25,10 @@ struct HttpRequest {
   std::string id;      // x-request-id: the client's where it may be one, else one of the server's
   bool isSecure = false;
   bool isAdminPort = false; // it came to the admin port
+  // Of a call of gRPC: its function, "/inference.GRPCInferenceService/ModelInfer", and the names for each {} of its
+  // path. They may be any texts, which a path may not.
+  std::string rpc;
+  std::vector<std::string> arguments;
   std::shared_ptr<RequestNotes> notes;
 
   // The first header of a name in lower case; null where there is none.

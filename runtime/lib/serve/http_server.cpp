@@ -141,6 +141,8 @@ public:
     return {state->counts.size(), state->requests, state->bytes.all(), state->refusedConnections};
   }
 
+  std::shared_ptr<ServerState> shared() const override { return state; }
+
   void leave() override { state->isLeaving = true; }
 
   void drain() override {

@@ -67,6 +67,8 @@ public:
   virtual void finished(const HttpRequest &request, unsigned status, std::chrono::nanoseconds took) = 0;
 };
 
+struct ServerState; // http_exchange.h
+
 class HttpServer {
 public:
   // What is going on now.
@@ -90,6 +92,8 @@ public:
   // those that were there before stay.
   virtual void setTls(const TlsFiles &files) = 0;
   virtual Load load() const = 0;
+  // What its connections share: another server may count its own requests and bytes there.
+  virtual std::shared_ptr<ServerState> shared() const = 0;
   // Answers as before, and each answer ends its connection, so that clients look for another server.
   virtual void leave() = 0;
   // No new connections; those that wait for a request are closed, each other one behind its answer.

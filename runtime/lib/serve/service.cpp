@@ -147,7 +147,7 @@ const Service::Route *Service::findRoute(const HttpRequest &request, std::vector
       methods.emplace_back("HEAD");
     if (route.method == request.method || (route.method == "GET" && request.method == "HEAD")) {
       found = &route;
-      arguments = std::move(taken);
+      arguments = request.rpc.empty() ? std::move(taken) : request.arguments;
     }
   }
   return found;
@@ -235,7 +235,8 @@ void Service::admit(HttpRequest &head) {
     throw serviceError(ErrorCode::method_not_allowed, "'{}' takes {}, got {}", head.path, fmt::join(methods, ", "),
                        head.method);
   const bool takesWork = route->method != "DELETE"; // ends some, which may be what the server waits for
-  if (route->access != Access::open && route->access != Access::metrics && takesWork && isDraining)
+  if (route->access != Access::open && route->access != Access::metrics && takesWork && isDraining &&
+      head.rpc.empty()) // a server of gRPC that drains has sent its clients to other servers, and answers the rest
     throw ServiceError(ErrorCode::draining, "the server is going down").after(1);
   const std::string *coding = head.header("content-encoding");
   if (coding && *coding != "identity")
@@ -243,7 +244,7 @@ void Service::admit(HttpRequest &head) {
                        *coding);
   const bool hasBody =
       head.header("transfer-encoding") || (head.header("content-length") && *head.header("content-length") != "0");
-  if (route->method != "POST" || !hasBody)
+  if (route->method != "POST" || !hasBody || !head.rpc.empty())
     return;
   const std::string *type = head.header("content-type");
   const std::string media = type ? mediaType(*type) : "";
@@ -339,6 +340,15 @@ std::vector<Span> Service::spansOf(const HttpRequest &request, unsigned status, 
                                {"client.address", request.address},
                                {"vx.request_id", request.id}},
                 .isError = status >= 500};
+  if (!request.rpc.empty()) {
+    const size_t slash = request.rpc.rfind('/');
+    whole.name = request.rpc.substr(1);
+    for (auto &[name, value] :
+         std::vector<std::pair<std::string, std::string>>{{"rpc.system", "grpc"},
+                                                          {"rpc.service", request.rpc.substr(1, slash - 1)},
+                                                          {"rpc.method", request.rpc.substr(slash + 1)}})
+      whole.attributes.emplace_back(name, value);
+  }
   if (route)
     whole.attributes.emplace_back("http.route", std::string(route->pattern));
   if (!model.empty())
@@ -373,8 +383,10 @@ void Service::finished(const HttpRequest &request, unsigned status, std::chrono:
     if (const std::shared_ptr<TraceExporter> collector = traces())
       collector->add(spansOf(request, status, took));
   if (log)
-    log({request.address, request.method, printableLine(request.path), request.notes ? request.notes->caller.name : "",
-         model, request.id, status, std::chrono::duration<double, std::milli>(took).count()});
+    log({request.address, request.rpc.empty() ? request.method : "gRPC",
+         printableLine(request.rpc.empty() ? request.path : request.rpc),
+         request.notes ? request.notes->caller.name : "", model, request.id, status,
+         std::chrono::duration<double, std::milli>(took).count()});
 }
 
 std::string AccessRecord::line() const {

@@ -69,6 +69,10 @@ const Row &rowOf(ErrorCode code) { return rows.at(static_cast<size_t>(code)); }
 } // namespace
 
 std::string_view errorCodeName(ErrorCode code) { return rowOf(code).name; }
+ErrorCode parseErrorCode(std::string_view name) {
+  const auto place = std::find_if(rows.begin(), rows.end(), [&](const Row &row) { return row.name == name; });
+  return place == rows.end() ? ErrorCode::internal : place->code;
+}
 unsigned httpStatus(ErrorCode code) { return rowOf(code).status; }
 std::string_view errorType(ErrorCode code) { return rowOf(code).type; }
 

@@ -44,6 +44,8 @@ enum class ErrorCode : uint8_t {
 
 // As `error.code` spells it, "invalid_json".
 std::string_view errorCodeName(ErrorCode code);
+// The code of a spelling; `internal` for one that is not known.
+ErrorCode parseErrorCode(std::string_view name);
 // The status of HTTP.
 unsigned httpStatus(ErrorCode code);
 // As `error.type` has it, in the words of OpenAI's interface: its clients choose the class of their exception by the

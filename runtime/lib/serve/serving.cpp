@@ -2,6 +2,7 @@
 
 #include "configuration_values.h"
 #include "failure.h"
+#include "grpc_library.h"
 #include "key_gatekeeper.h"
 #include "process_facts.h"
 
@@ -54,6 +55,17 @@ void checkTlsOf(const Configuration &configuration, std::vector<ConfigurationMes
     checkTls(tlsFiles(configuration));
   } catch (const Error &error) {
     messages.push_back({ConfigurationMessage::Kind::error, configuration.server.tlsCert.origin, error.what()});
+  }
+}
+
+// Says why there can be no gRPC where the configuration asks for it.
+void checkGrpcOf(const Configuration &configuration, std::vector<ConfigurationMessage> &messages) {
+  if (!configuration.server.hasGrpcPort())
+    return;
+  try {
+    (void)openGrpcLibrary();
+  } catch (const Error &error) {
+    messages.push_back({ConfigurationMessage::Kind::error, configuration.server.grpcPort.origin, error.what()});
   }
 }
 
@@ -155,6 +167,7 @@ std::vector<ConfigurationMessage> Serving::check(const Configuration &configurat
   std::vector<ConfigurationMessage> messages;
   readKeys(configuration, messages);
   checkTlsOf(configuration, messages);
+  checkGrpcOf(configuration, messages);
   const ModelRegistry models = ModelRegistry::read(configuration);
   for (const auto &more : {models.missing(configuration), models.warnings(configuration)})
     messages.insert(messages.end(), more.begin(), more.end());
@@ -202,6 +215,10 @@ void Serving::listen() {
   if (configuration.server.hasAdminPort())
     server->listen(*configuration.server.adminHost, static_cast<uint16_t>(*configuration.server.adminPort),
                    /*isAdmin=*/true);
+  if (configuration.server.hasGrpcPort())
+    grpc =
+        std::make_unique<GrpcServer>(*configuration.server.host, static_cast<uint16_t>(*configuration.server.grpcPort),
+                                     tlsFiles(configuration), server->shared(), *service);
   server->start(*service);
 }
 
@@ -257,6 +274,8 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   if (hasTls && !next.server.tlsCert->empty())
     try {
       server->setTls(tlsFiles(next));
+      if (grpc)
+        grpc->setTls(tlsFiles(next));
     } catch (const Error &error) { // they have changed meanwhile
       messages.push_back({ConfigurationMessage::Kind::error, next.server.tlsCert.origin, error.what()});
       return messages;
@@ -308,6 +327,8 @@ bool Serving::leave(const std::function<bool()> &isHurried) {
 bool Serving::drain(const std::function<bool()> &isHurried) {
   const Moment end = std::chrono::steady_clock::now() + std::chrono::seconds(*configuration.server.drainS);
   const auto isOver = [&] { return isHurried() || std::chrono::steady_clock::now() > end; };
+  if (grpc)
+    grpc->drain(std::chrono::seconds(*configuration.server.drainS));
   // Whoever asks meanwhile is told, and where the load is spread is seen by /health: the sockets go last.
   service->drain();
   while (server->load().requests != 0) {
@@ -323,6 +344,7 @@ bool Serving::drain(const std::function<bool()> &isHurried) {
 }
 
 void Serving::stop() {
+  grpc.reset();
   server->stop();
   table.unloadAll();
 }

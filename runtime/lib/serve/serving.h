@@ -4,6 +4,7 @@
 
 #include "api_keys.h"
 #include "configuration.h"
+#include "grpc_server.h"
 #include "model_registry.h"
 #include "rate_limits.h"
 #include "service.h"
@@ -66,6 +67,7 @@ private:
   ModelTable table;
   std::unique_ptr<HttpServer> server;
   std::unique_ptr<Service> service;
+  std::unique_ptr<GrpcServer> grpc; // null: none
 };
 
 } // namespace vx::serve
