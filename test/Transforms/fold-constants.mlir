@@ -291,3 +291,24 @@ func.func @narrow_floats(%x: tensor<1x2xf32>, %i: tensor<1xi64>, %y: tensor<1x2x
   %3 = vx.add %z, %df : tensor<2xf32>, tensor<2xf32>
   return %0, %1, %2, %3 : tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x1x1x1xf32>, tensor<2xf32>
 }
+
+// -----
+
+// A repeated scale stays so behind a view of it, and is folded into a value that reads it.
+// CHECK-LABEL: func.func @repeated(
+// CHECK-DAG:     %[[S:.+]] = vx.constant {{.*}} : tensor<2x1xf32>
+// CHECK-DAG:     %[[R:.+]] = vx.broadcast %[[S]], [0, 1] : tensor<2x1xf32> -> tensor<2x4xf32>
+// CHECK-DAG:     %[[V:.+]] = vx.reshape %[[R]]
+// CHECK-DAG:     vx.mul %{{.+}}, %[[V]]
+// CHECK-DAG:     %[[F:.+]] = vx.constant dense_resource<folded_{{.+}}> : tensor<8xf32>
+// CHECK-DAG:     vx.mul %{{.+}}, %[[F]]
+func.func @repeated(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %i = vx.iota axis = 0 : tensor<2x1xi64>
+  %s = vx.cast %i : tensor<2x1xi64> -> tensor<2x1xf32>
+  %r = vx.broadcast %s, [0, 1] : tensor<2x1xf32> -> tensor<2x4xf32>
+  %v = vx.reshape %r : tensor<2x4xf32> -> tensor<8xf32>
+  %0 = vx.mul %x, %v : tensor<8xf32>, tensor<8xf32>
+  %f = vx.exp %v : tensor<8xf32>
+  %1 = vx.mul %x, %f : tensor<8xf32>, tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}

@@ -127,7 +127,14 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
       }
       return values[op] = std::move(*tensor);
     }
-    return op->hasTrait<OpTrait::Expands>() ? evaluate(op) : std::nullopt;
+    return repeats(op) ? evaluate(op) : std::nullopt;
+  }
+
+  /// True for an op that repeats or counts, and for a view of its result.
+  static bool repeats(Operation *op) {
+    while (op && op->hasTrait<OpTrait::View>())
+      op = op->getOperand(0).getDefiningOp();
+    return op && op->hasTrait<OpTrait::Expands>();
   }
 
   std::optional<HostTensor> evaluate(Operation *op) {
@@ -206,8 +213,9 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     }
     if (type.getNumElements() > std::max<int64_t>(operandElements, maxGrowth))
       return;
-    // Repeating is what devices do for nothing; only readers fold through it.
-    if (op->hasTrait<OpTrait::Expands>() && type.getNumElements() > std::max<int64_t>(operandElements, maxInline))
+    // Repeating is what devices do for nothing, and a view of a repeated value too; only readers fold through them.
+    const int64_t own = op->hasTrait<OpTrait::View>() ? 0 : operandElements;
+    if (repeats(op) && type.getNumElements() > std::max<int64_t>(own, maxInline))
       return;
     if (type.getNumElements() * getWork(op) > 64 * maxElements)
       return;

@@ -50,8 +50,11 @@ std::optional<LayoutTimes> estimateLayouts(ConvOp conv) {
     constexpr double start = 2, product = 0.25;
     last *= vectorsOf(filters) * (start + static_cast<double>(depth) * product);
   } else {
-    constexpr double start = 3, product = 0.27, ofGroup = 0.35, ofBytes = 0.08;
-    double each = groups == 1 ? hasByteFactors(conv) ? ofBytes : product : ofGroup;
+    // Factors of groups are read channel by channel: few of them repay no copy.
+    constexpr double start = 3, product = 0.27, ofBytes = 0.08, ofGroup = 0.35, ofRead = 1.3;
+    double each = groups > 1             ? std::max(ofGroup, ofRead / static_cast<double>(filter.getDimSize(1)))
+                  : hasByteFactors(conv) ? ofBytes
+                                         : product;
     last *= static_cast<double>(groups) * (start + vectorsOf(filters / groups) * static_cast<double>(depth) * each);
   }
   return LayoutTimes{first, last};
