@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """The files of deploy/, the Dockerfile and the unit against the server itself: ports, paths, variables, flags, times, metrics; and each check against a planted mistake.
 
-  run_deploy.py --bin BUILD/bin [--schemas]
+  run_deploy.py --bin BUILD/bin
 
---schemas validates the manifests with the schemas of three versions of Kubernetes that PyPI's kubernetes-validate has. Exit code: 0 all passed, 1 some failed, 77 with
---schemas where that package is missing.
+Exit code: 0 all passed, 1 some failed.
 """
 import argparse
 import json
@@ -21,10 +20,7 @@ from digits import IMAGES, ROOT, infer
 from run_embeddings import Bench
 from served import Server
 
-VERSIONS = ("1.33", "1.35", "1.37")
 KUBERNETES = "deploy/kubernetes"
-# Kinds that are Kubernetes' own; others are of operators, whose schemas are not here.
-OWN = {"Deployment", "Service", "PodDisruptionBudget"}
 
 
 class Loader(yaml.SafeLoader):
@@ -400,43 +396,12 @@ PLANTS = [
 ]
 
 
-def validate_schemas(found):
-    """Whether kubernetes-validate finds each of Kubernetes' own kinds right, and a wrong one wrong."""
-    import kubernetes_validate
-    for version in VERSIONS:
-        for path, document in found:
-            if path.startswith(KUBERNETES) and document.get("kind") in OWN:
-                try:
-                    kubernetes_validate.validate(document, version, strict=True)
-                    yield f"{path}: {document['kind']} in {version}", True, ""
-                except Exception as error:
-                    yield f"{path}: {document['kind']} in {version}", False, error
-        wrong = json.loads(json.dumps(next(document for path, document in found if path == DEPLOYMENT)))
-        probe = wrong["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]
-        probe["perodSeconds"] = probe.pop("periodSeconds")
-        try:
-            kubernetes_validate.validate(wrong, version, strict=True)
-            yield f"a wrong key of a probe is seen in {version}", False, "it was not"
-        except Exception as error:
-            yield f"a wrong key of a probe is seen in {version}", "perodSeconds" in str(error), error
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--schemas", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(os.path.abspath(arguments.bin), folder, ["cpu"])
-        if arguments.schemas:
-            try:
-                import kubernetes_validate  # noqa: F401
-            except ImportError:
-                print("no kubernetes-validate")
-                return 77
-            for title, good, detail in validate_schemas(documents(Tree())[0]):
-                bench.check(title, good, detail)
-            return bench.finish()
         os.mkdir(bench.path("models"))
         bench.tool("vx-compile", str(ROOT / "examples/digits/digits.onnx"), "--target=cpu", "-o", bench.path("models/digits.vxm"))
         facts = Facts(bench)

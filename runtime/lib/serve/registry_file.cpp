@@ -65,6 +65,14 @@ public:
     return *found;
   }
   std::string text(const char *key) const { return get(key, Json::value_t::string, "a string").get<std::string>(); }
+  int64_t time(const char *key) const {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_integer())
+      (void)get(key, Json::value_t::number_integer, "a whole number");
+    if (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX)
+      throw dataError("{}expected at most {}, got {}", at(key), INT64_MAX, found->get<uint64_t>());
+    return found->get<int64_t>();
+  }
   uint64_t number(const char *key) const {
     return get(key, Json::value_t::number_unsigned, "a number of 0 or more").get<uint64_t>();
   }
@@ -83,8 +91,7 @@ private:
 RegistryFile::File readFile(const Json &json, const std::string &path) {
   const Reader file(json, path);
   file.expectKeys({"path", "bytes", "modified", "sha256"});
-  RegistryFile::File result{file.text("path"), file.number("bytes"), static_cast<int64_t>(file.number("modified")),
-                            file.text("sha256")};
+  RegistryFile::File result{file.text("path"), file.number("bytes"), file.time("modified"), file.text("sha256")};
   if (!isInside(result.path))
     throw dataError("{}expected a path within the model folder, got '{}'", file.at("path"), printableLine(result.path));
   if (!isHash(result.sha256))
@@ -197,24 +204,24 @@ std::string hashOnce(const std::string &path, const struct stat &info, std::stri
   return known[key] = std::move(hash);
 }
 
-// What differs, or nothing.
+// The difference of a file, or nothing.
 std::string compareFile(const std::string &folder, const RegistryFile::File &file) {
-  const std::string path = folder + "/" + file.path;
+  const std::string path = folder + "/" + file.path, shown = printableLine(file.path);
   struct stat info;
   if (::stat(path.c_str(), &info) != 0)
-    return fmt::format("'{}': expected a file of {} bytes, got none: {}", file.path, file.bytes, std::strerror(errno));
+    return fmt::format("'{}': expected a file of {} bytes, got none: {}", shown, file.bytes, std::strerror(errno));
   if (!S_ISREG(info.st_mode))
-    return fmt::format("'{}': expected a file of {} bytes, got {}", file.path, file.bytes, fileKind(info.st_mode));
+    return fmt::format("'{}': expected a file of {} bytes, got {}", shown, file.bytes, fileKind(info.st_mode));
   const auto bytes = static_cast<uint64_t>(info.st_size);
   if (bytes == file.bytes && timeOf(info) == file.modified)
     return "";
   if (bytes != file.bytes)
-    return fmt::format("'{}': expected {} bytes, got {}", file.path, file.bytes, bytes);
+    return fmt::format("'{}': expected {} bytes, got {}", shown, file.bytes, bytes);
   std::string error;
   const std::string hash = hashOnce(path, info, error);
   if (hash.empty())
-    return fmt::format("'{}' {}", file.path, error);
-  return hash == file.sha256 ? "" : fmt::format("'{}': expected the SHA-256 {}, got {}", file.path, file.sha256, hash);
+    return fmt::format("'{}' {}", shown, error);
+  return hash == file.sha256 ? "" : fmt::format("'{}': expected the SHA-256 {}, got {}", shown, file.sha256, hash);
 }
 
 } // namespace
@@ -304,12 +311,12 @@ std::vector<std::string> compareWithRegistry(const std::string &folder, const Re
         std::any_of(models.begin(), models.end(), [&](const ModelPlace &place) { return place.name == model.name; });
     if (!isThere) {
       lines.push_back(fmt::format("{}: model '{}' is not in the folder; 'vx-models scan --write' makes the file anew",
-                                  RegistryFileName, model.name));
+                                  RegistryFileName, printableLine(model.name)));
       continue;
     }
     for (const RegistryFile::File &file : model.files)
       if (const std::string line = compareFile(folder, file); !line.empty())
-        lines.push_back(fmt::format("{}: model '{}': {}", RegistryFileName, model.name, line));
+        lines.push_back(fmt::format("{}: model '{}': {}", RegistryFileName, printableLine(model.name), line));
   }
   return lines;
 }

@@ -1,0 +1,121 @@
+// registry.json: the documents that are refused with a reason, and the lines of its comparison with a folder.
+#include "registry_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace vx::serve {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::string_view hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"; // of "hello"
+
+class RegistryFileTest : public ::testing::Test {
+protected:
+  RegistryFileTest() {
+    std::filesystem::create_directories(folder);
+    write("m.vxm", "hello");
+  }
+  ~RegistryFileTest() override { std::filesystem::remove_all(folder); }
+
+  void write(const std::string &name, const std::string &text) const {
+    std::ofstream(folder / name, std::ios::binary) << text;
+  }
+  RegistryFile read(const std::string &text) const {
+    write(RegistryFileName, text);
+    return readRegistryFile(folder.string());
+  }
+  std::string refusal(const std::string &text) const {
+    const RegistryFile file = read(text);
+    EXPECT_TRUE(file.models.empty() || file.refusal.empty());
+    return file.refusal;
+  }
+  static std::string ofFile(const std::string &members) {
+    return R"({"version":1,"models":[{"name":"m","kind":"module","bytes":5,"files":[{)" + members + "}]}]}";
+  }
+  std::vector<std::string> compare(const std::string &text) const {
+    ModelPlace place;
+    place.name = "m";
+    place.path = (folder / "m.vxm").string();
+    return compareWithRegistry(folder.string(), read(text), std::span(&place, 1));
+  }
+
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(RegistryFileTest, refusals) {
+  for (const auto &[text, reason] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"{", "expected JSON: line 1, column 2: syntax error"},
+           {"[]", "expected an object, got array"},
+           {"{}", "expected the key 'version'"},
+           {R"({"version":2,"models":[]})", "version: expected 1, got 2"},
+           {R"({"version":1})", "expected the key 'models'"},
+           {R"({"version":1,"models":[],"model":1})", "unknown key 'model', did you mean 'models'"},
+           {R"({"version":1,"models":[3]})", "models[0]: expected an object, got number"},
+           {R"({"version":1,"models":[{"name":7}]})", "models[0].name: expected a string, got number"},
+           {R"({"version":1,"models":[{"name":"a","kind":"zip"}]})",
+            "models[0].kind: expected module, onnx or folder, got 'zip'"},
+           {std::string(10, '[') + std::string(10, ']'), "expected values in at most 8 others, got more"},
+           {ofFile(R"("path":"../m.vxm","bytes":5,"modified":1,"sha256":"")"),
+            "expected a path within the model folder, got '../m.vxm'"},
+           {ofFile(R"("path":"/m.vxm","bytes":5,"modified":1,"sha256":"")"), "got '/m.vxm'"},
+           {ofFile(R"("path":"a/../../m.vxm","bytes":5,"modified":1,"sha256":"")"), "got 'a/../../m.vxm'"},
+           {ofFile(R"("path":"","bytes":5,"modified":1,"sha256":"")"), "got ''"},
+           {ofFile(R"("path":"m.vxm","bytes":-5,"modified":1,"sha256":"")"),
+            "files[0].bytes: expected a number of 0 or more, got number"},
+           {ofFile(R"("path":"m.vxm","bytes":5,"modified":1.5,"sha256":"")"),
+            "files[0].modified: expected a whole number, got number"},
+           {ofFile(R"("path":"m.vxm","bytes":5,"modified":9223372036854775808,"sha256":"")"),
+            "files[0].modified: expected at most 9223372036854775807, got 9223372036854775808"},
+           {ofFile(R"("path":"m.vxm","bytes":5,"modified":1,"sha256":"2CF2")"),
+            "expected 64 digits of 0 to 9 and a to f, got '2CF2'"}})
+    EXPECT_THAT(refusal(text), HasSubstr(reason)) << text;
+  EXPECT_EQ(refusal(""), "");
+}
+
+TEST_F(RegistryFileTest, comparison) {
+  const auto file = [](const std::string &bytes, std::string_view digest) {
+    return ofFile(R"("path":"m.vxm","bytes":)" + bytes + R"(,"modified":-1,"sha256":")" + std::string(digest) + "\"");
+  };
+  EXPECT_THAT(compare(file("5", hash)), ElementsAre());
+  EXPECT_THAT(compare(file("6", hash)), ElementsAre("registry.json: model 'm': 'm.vxm': expected 6 bytes, got 5"));
+  const std::string zeros(64, '0');
+  EXPECT_THAT(compare(file("5", zeros)), ElementsAre("registry.json: model 'm': 'm.vxm': expected the SHA-256 " +
+                                                     zeros + ", got " + std::string(hash)));
+  EXPECT_THAT(compare("["), ElementsAre(HasSubstr("registry.json: expected JSON")));
+}
+
+// A log has a line for each difference, whatever the names in the file are.
+TEST_F(RegistryFileTest, lines) {
+  EXPECT_THAT(compare(R"({"version":1,"models":[{"name":"a\nb","kind":"onnx","bytes":0,"files":[]}]})"),
+              ElementsAre("registry.json: model 'a\\u000ab' is not in the folder; 'vx-models scan --write' makes the "
+                          "file anew"));
+  EXPECT_THAT(
+      compare(ofFile(R"("path":"x\ny","bytes":1,"modified":0,"sha256":")" + std::string(hash) + "\"")),
+      ElementsAre("registry.json: model 'm': 'x\\u000ay': expected a file of 1 bytes, got none: No such file or "
+                  "directory"));
+}
+
+// A file that is older than 1970 is written with a negative time, which reads again.
+TEST_F(RegistryFileTest, oldFiles) {
+  const std::filesystem::file_time_type old =
+      std::filesystem::last_write_time(folder / "m.vxm") - std::chrono::hours(24 * 365 * 70);
+  std::filesystem::last_write_time(folder / "m.vxm", old);
+  ModelPlace place;
+  place.name = "m";
+  place.path = (folder / "m.vxm").string();
+  std::vector<std::string> notes;
+  const std::string text = describeRegistry(folder.string(), std::span(&place, 1), notes).dump();
+  EXPECT_THAT(text, HasSubstr("\"modified\":-"));
+  EXPECT_EQ(refusal(text), "");
+  EXPECT_THAT(compare(text), ElementsAre());
+}
+
+} // namespace
+} // namespace vx::serve
