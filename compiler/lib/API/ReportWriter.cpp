@@ -55,6 +55,8 @@ std::string getTextReport(const CompilationReport &report) {
     os << "         key " << kernel.key << ", " << kernel.strategy << "\n";
     if (!kernel.takenStrategy.empty())
       os << "         as " << kernel.takenStrategy << " instead: " << kernel.declineReason << "\n";
+    if (!kernel.loopsReason.empty())
+      os << "         a product in plain loops: " << kernel.loopsReason << "\n";
     os << "         " << kernel.dispatches << " dispatches";
     if (kernel.dispatchesAtLoad > 0)
       os << " and " << kernel.dispatchesAtLoad << " at load";
@@ -152,6 +154,8 @@ std::string getJsonReport(const CompilationReport &report) {
             json.attribute("taken_strategy", kernel.takenStrategy);
             json.attribute("declined", kernel.declineReason);
           }
+          if (!kernel.loopsReason.empty())
+            json.attribute("loops_reason", kernel.loopsReason);
           if (!kernel.products.empty())
             json.attribute("products", kernel.products);
           json.attributeArray("sources", [&] {

@@ -607,6 +607,8 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       job.report.name = job.name;
       job.report.key = job.key;
       job.report.strategy = describeStrategy(kernel.getStrategy());
+      if (auto reason = kernel->getAttrOfType<StringAttr>(kLoopsReasonAttr))
+        job.report.loopsReason = reason.str();
       job.report.products = describeProducts(kernel, spec);
       for (std::string &node : getSourceNodes(kernel.getLoc()))
         job.report.sources.push_back(std::move(node));

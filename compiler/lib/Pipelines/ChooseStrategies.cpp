@@ -12,7 +12,12 @@ struct ChooseStrategiesPass : PassWrapper<ChooseStrategiesPass, OperationPass<Mo
   ChooseStrategiesPass(const TargetBackend &target, TargetSpec facts) : backend(&target), spec(std::move(facts)) {}
 
   void runOnOperation() override {
-    getOperation().walk([&](FusionOp fusion) { fusion.setStrategyAttr(backend->chooseStrategy(fusion, spec)); });
+    getOperation().walk([&](FusionOp fusion) {
+      StrategyChoice choice = backend->chooseStrategy(fusion, spec);
+      fusion.setStrategyAttr(choice.strategy);
+      if (choice.reason)
+        fusion->setAttr(kLoopsReasonAttr, StringAttr::get(&getContext(), describe(*choice.reason)));
+    });
   }
 
   const TargetBackend *backend;

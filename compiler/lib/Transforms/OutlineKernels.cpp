@@ -1,6 +1,7 @@
 // Outlines fusion regions into kernels, equal ones once.
 
 #include "SharedStarts.h"
+#include "vx/Analysis/StrategyChoice.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/DimParts.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
@@ -241,6 +242,8 @@ public:
     kernel.walk([](Operation *op) { op->removeAttr(kCopyAttr); }); // a copy's kernel is the other one's
     if (isRangeKnown)
       kernel->setAttr(kSymbolRangesAttr, builder.getDenseI64ArrayAttr(ranges));
+    if (Attribute reason = fusion->getAttr(kLoopsReasonAttr))
+      kernel->setAttr(kLoopsReasonAttr, reason);
     setInPlacePairs(kernel, findInPlacePairs(kernel.getBody().front()));
 
     AttrTypeReplacer replacer;

@@ -3,6 +3,7 @@
 #define VX_CODEGEN_GPU_H
 
 #include "mlir/Pass/PassManager.h"
+#include "vx/Analysis/StrategyChoice.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include <memory>
 
@@ -14,8 +15,8 @@ struct TargetSpec;
 /// With matrix fragments, convolutions read neighbouring channels, which are adjacent in memory then.
 LayoutPolicy chooseGPULayouts(const TargetSpec &spec);
 
-/// The schedule config of a fusion region on a GPU with these facts. Thread-safe.
-StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
+/// See TargetBackend::chooseStrategy. Thread-safe.
+StrategyChoice chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
 
 /// See TargetBackend::decomposes. Thread-safe.
 bool decomposesOnGPU(mlir::Operation *composite, const TargetSpec &spec);

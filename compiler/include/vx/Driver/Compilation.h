@@ -90,6 +90,7 @@ struct KernelReport {
   std::string target, variant, name, key;
   std::string strategy;                     // that was asked for
   std::string takenStrategy, declineReason; // the name of the one that was used instead, and why; mostly empty
+  std::string loopsReason;                  // of a product in plain loops
   std::string products;                     // how contractions and convolutions multiply; empty for kernels without
   std::vector<std::string> sources;
   uint64_t dispatches = 0;         // of the general version, or of the special one that alone has the kernel

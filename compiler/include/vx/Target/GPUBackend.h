@@ -17,7 +17,7 @@ public:
 
   LayoutPolicy layouts(const TargetSpec &spec) const final { return chooseGPULayouts(spec); }
 
-  StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &spec) const final {
+  StrategyChoice chooseStrategy(FusionOp region, const TargetSpec &spec) const final {
     return chooseGPUStrategy(region, spec);
   }
 };

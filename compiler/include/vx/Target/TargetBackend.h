@@ -1,4 +1,4 @@
-// The interface of a target to the compiler: five questions and no state.
+// The interface of a target to the compiler: questions and no state.
 //
 // A backend includes no other backend and needs no device. It is registered by name in a TargetRegistry that the tools
 // fill.
@@ -7,6 +7,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "vx/Analysis/StrategyChoice.h"
 #include "vx/Analysis/TargetSpec.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -53,9 +54,9 @@ public:
   /// True if few workgroups with much work each are slow, so that long rows are reduced in two stages.
   virtual bool splitsReductions() const { return false; }
 
-  /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
-  /// tile must not depend on the variant.
-  virtual StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;
+  /// The schedule config of a fusion region (`fused` phase), and for a product in plain loops the reason. All variants
+  /// of a target share the grid, so the workgroup tile must not depend on the variant.
+  virtual StrategyChoice chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;
 
   /// Appends the passes from the `kernels` phase (a module with one vx.kernel) to the target's own dialect.
   virtual void buildPipeline(mlir::OpPassManager &pm, const TargetSpec &spec) const = 0;

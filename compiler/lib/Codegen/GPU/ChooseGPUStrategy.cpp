@@ -194,14 +194,16 @@ int64_t stagedProducts(Value lhs, Value rhs, const TargetSpec &spec) {
   return spec.hasByteDots && isByte(lhs) && isByte(rhs) ? 4 : 1;
 }
 
-StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op, RankedTensorType result,
-                                       const TargetSpec &spec) {
+StrategyChoice contractStrategy(const SymbolRanges &ranges, ContractOp op, RankedTensorType result,
+                                const TargetSpec &spec) {
   int64_t batch = op.getLhsBatch().size(), rank = result.getRank();
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   auto own = cast<RankedTensorType>(op.getResult().getType());
   int64_t lhsFree = lhs.getRank() - batch - op.getLhsContracting().size();
-  if (lhsFree == 0 || lhsFree == rank - batch || own.getRank() != rank)
-    return {};
+  if (own.getRank() != rank)
+    return LoopsReason::Dimensions;
+  if (lhsFree == 0 || lhsFree == rank - batch)
+    return LoopsReason::Narrow;
   int64_t row = batch + lhsFree - 1, column = rank - 1;
   SmallVector<int64_t> batches = {1};
   if (row > 0)
@@ -234,7 +236,7 @@ StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op
     return countWorkgroups(candidate.rows, candidate.columns);
   });
   if (!tile)
-    return {};
+    return LoopsReason::Narrow;
   workgroup[row] = tile->rows;
   workgroup[column] = tile->columns;
   return tiledStrategy(op.getContext(), workgroup, *tile);
@@ -254,12 +256,13 @@ SmallVector<int64_t> convWorkgroup(const SymbolRanges &ranges, ConvOp op, Ranked
   return workgroup;
 }
 
-StrategyAttrInterface convStrategy(const SymbolRanges &ranges, ConvOp op, RankedTensorType result,
-                                   const TargetSpec &spec) {
+StrategyChoice convStrategy(const SymbolRanges &ranges, ConvOp op, RankedTensorType result, const TargetSpec &spec) {
   int64_t rank = result.getRank();
   auto own = cast<RankedTensorType>(op.getResult().getType());
-  if (op.getGroups() != 1 || own.getRank() != rank)
-    return {};
+  if (own.getRank() != rank)
+    return LoopsReason::Dimensions;
+  if (op.getGroups() != 1)
+    return LoopsReason::Groups;
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
   SmallVector<int64_t> batches = guessBatch(ranges, result);
   int64_t length = 1;
@@ -296,7 +299,7 @@ StrategyAttrInterface convStrategy(const SymbolRanges &ranges, ConvOp op, Ranked
     return countWorkgroups(candidate.rows, candidate.columns);
   });
   if (!tile)
-    return {};
+    return LoopsReason::Narrow;
   return tiledStrategy(op.getContext(), cut(tile->rows, tile->columns), *tile);
 }
 
@@ -547,15 +550,16 @@ StrategyAttrInterface elementwiseStrategy(const SymbolRanges &ranges, MLIRContex
 }
 
 /// The strategy that knows the anchor, or null.
-StrategyAttrInterface anchorStrategy(const SymbolRanges &ranges, Operation *anchor, RankedTensorType result,
-                                     const TargetSpec &spec) {
+StrategyChoice anchorStrategy(const SymbolRanges &ranges, Operation *anchor, RankedTensorType result,
+                              const TargetSpec &spec) {
   int64_t rank = result.getRank();
   auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
   if (auto attention = dyn_cast<AttentionOp>(anchor))
     return attentionStrategy(ranges, attention, spec);
   if (auto contract = dyn_cast<ContractOp>(anchor)) {
-    StrategyAttrInterface strategy = vectorStrategy(ranges, contract, result);
-    return strategy ? strategy : contractStrategy(ranges, contract, result, spec);
+    if (StrategyAttrInterface strategy = vectorStrategy(ranges, contract, result))
+      return strategy;
+    return contractStrategy(ranges, contract, result, spec);
   }
   if (auto conv = dyn_cast<ConvOp>(anchor))
     return convStrategy(ranges, conv, result, spec);
@@ -594,7 +598,7 @@ bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
   return attention && !chooseAttentionTile(SymbolRanges(composite->getParentOfType<ModuleOp>()), attention, spec);
 }
 
-StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
+StrategyChoice chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
   MLIRContext *context = region.getContext();
   const SymbolRanges ranges(region->getParentOfType<ModuleOp>());
   Operation *anchor = region.getAnchor();
@@ -623,12 +627,16 @@ StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec)
     return SortAttr::get(context, {1, 0}, std::min<int64_t>(threads, llvm::bit_floor(uint64_t(spec.maxThreads))));
   }
   // The strategies of anchors cut the result's own dimensions, not packed bytes.
-  bool isCut = anchor && !isPacked(getElementTypeOrSelf(region.getResult(0).getType()));
-  if (StrategyAttrInterface strategy = isCut ? anchorStrategy(ranges, anchor, result, spec) : StrategyAttrInterface())
-    return strategy;
+  StrategyChoice choice;
+  if (anchor && !isPacked(getElementTypeOrSelf(region.getResult(0).getType())))
+    choice = anchorStrategy(ranges, anchor, result, spec);
+  else if (anchor && anchor->hasTrait<OpTrait::Product>())
+    choice = LoopsReason::Packed;
+  if (choice.strategy)
+    return choice;
   if (result.getRank() > 0 && isElementwise(region))
     return elementwiseStrategy(ranges, context, result, spec);
-  return loopsStrategy(context, result, spec);
+  return {loopsStrategy(context, result, spec), choice.reason};
 }
 
 } // namespace vx

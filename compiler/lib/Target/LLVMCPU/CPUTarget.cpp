@@ -57,7 +57,7 @@ public:
     return cpu::multipliesBytes(product) ? 4 : 1;
   }
 
-  StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &) const override {
+  StrategyChoice chooseStrategy(FusionOp region, const TargetSpec &) const override {
     return cpu::chooseStrategy(region);
   }
 

@@ -36,7 +36,7 @@ std::optional<LayoutTimes> estimateLayouts(ConvOp conv);
 double estimateMove(mlir::Value tensor);
 
 /// See TargetBackend::chooseStrategy.
-StrategyAttrInterface chooseStrategy(FusionOp region);
+StrategyChoice chooseStrategy(FusionOp region);
 
 enum class Output { Object, Assembly, LLVM };
 

@@ -28,17 +28,17 @@ int64_t plannedElements(const SymbolRanges &ranges, RankedTensorType type, int64
   return elements;
 }
 
-/// True for a contraction or convolution after which everything is elementwise, which is what the packed loops of
-/// `vx-cpu-lower-products` take. Sums along other ops, moves of the result's elements, and the gradients of filters of
-/// groups stay with plain loops.
-bool isPackedProduct(Operation *anchor) {
+/// Why the packed loops of `vx-cpu-lower-products` cannot take a contraction or convolution; nothing where they can.
+/// After the product everything is elementwise. Sums along other ops, moves of the result's elements, and the gradients
+/// of filters of groups stay with plain loops.
+std::optional<LoopsReason> refusePacked(Operation *anchor) {
   auto convFilter = llvm::dyn_cast<ConvFilterOp>(anchor);
   Type element = getElementTypeOrSelf(anchor->getResult(0).getType());
   auto integer = llvm::dyn_cast<IntegerType>(element);
-  if (!anchor->hasTrait<vx::OpTrait::Product>() ||
-      !(llvm::isa<FloatType>(element) || (integer && integer.getWidth() == 32)) ||
-      (convFilter && convFilter.getGroups() != 1))
-    return false;
+  if (!llvm::isa<FloatType>(element) && !(integer && integer.getWidth() == 32))
+    return LoopsReason::Elements;
+  if (convFilter && convFilter.getGroups() != 1)
+    return LoopsReason::Groups;
   llvm::DenseSet<Value> dependent(anchor->result_begin(), anchor->result_end());
   for (Operation &op : anchor->getBlock()->without_terminator()) {
     if (&op == anchor)
@@ -46,16 +46,16 @@ bool isPackedProduct(Operation *anchor) {
     bool usesIt = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
     if (op.hasTrait<vx::OpTrait::Product>() || op.hasTrait<vx::OpTrait::Reduces>() || mayFault(&op) ||
         (usesIt && !op.hasTrait<vx::OpTrait::Elementwise>()))
-      return false;
+      return LoopsReason::Neighbours;
     if (usesIt)
       dependent.insert(op.result_begin(), op.result_end());
   }
-  return true;
+  return std::nullopt;
 }
 
 /// Tiles of a matrix product. Columns are cut at multiples of every variant's panel, rows at multiples of the rows that
 /// registers hold.
-StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
+StrategyChoice chooseProduct(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
   constexpr int64_t rowTile = 132, columnTile = 192, leastWorkgroups = 4, guessedRows = 128, guessedBatch = 16;
   constexpr double leastOperations = 4e6; // of a workgroup
   int64_t rank = result.getRank();
@@ -65,8 +65,10 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
                  static_cast<int64_t>(op.getLhsBatch().size() + op.getLhsContracting().size());
   int64_t freeColumns = rhs.getRank() - op.getRhsBatch().size() - op.getRhsContracting().size();
   bool isPacked = readsPacked(op.getRhs());
-  if (!hasColumns || !hasRows || freeColumns != 1 || (!isPacked && op.getRhsContracting().size() != 1))
-    return {};
+  if (!hasColumns || !hasRows)
+    return LoopsReason::Narrow;
+  if (freeColumns != 1 || (!isPacked && op.getRhsContracting().size() != 1))
+    return LoopsReason::Dimensions;
   // Rows are counted along several dimensions where the last ones are known to be short: whole ones, behind a cut one.
   int64_t row = rank - 2, inner = 1, firstRow = static_cast<int64_t>(op.getLhsBatch().size());
   while (row > firstRow && !result.isDynamicDim(row) && inner * result.getDimSize(row) <= rowTile / 4)
@@ -76,7 +78,7 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
   int64_t columns = getPlannedSize(ranges, result, rank - 1);
   // A few rows do not repay packing when the columns are rows of memory already.
   if (rows < 4 && !isPacked && op.getRhsContracting().front() == rhs.getRank() - 1)
-    return {};
+    return LoopsReason::Narrow;
   double depth = 1;
   for (int64_t k : op.getRhsContracting())
     depth *= getPlannedSize(ranges, rhs, k);
@@ -97,7 +99,7 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
 
 /// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
 /// product's rows, and few enough channels that each thread has work.
-StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
+StrategyChoice chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
   RankedTensorType filter = op.getFilter().getType();
   int64_t rank = result.getRank();
   if (op.getChannelsLast() && isDepthwise(op)) {
@@ -113,8 +115,10 @@ StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, R
   }
   constexpr int64_t places = 128, leastWorkgroups = 8, leastColumns = 64;
   int64_t groups = static_cast<int64_t>(op.getGroups());
-  if (!op.getChannelsLast() || (groups != 1 && (filter.isDynamicDim(0) || filter.getDimSize(0) < groups)))
-    return {};
+  if (!op.getChannelsLast())
+    return LoopsReason::Layout;
+  if (groups != 1 && (filter.isDynamicDim(0) || filter.getDimSize(0) < groups))
+    return LoopsReason::Sizes;
   // Columns are cut between groups.
   int64_t unit = groups == 1 ? leastColumns : filter.getDimSize(0) / groups;
   int64_t inner = 1;
@@ -138,10 +142,10 @@ StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, R
 
 /// Tiles of a filter's gradient: some of the places of the kernel and of the channels by filters, as many as repay the
 /// packing of both operands, while each thread has work.
-StrategyAttrInterface chooseConvFilter(const SymbolRanges &ranges, ConvFilterOp op, RankedTensorType result) {
+StrategyChoice chooseConvFilter(const SymbolRanges &ranges, ConvFilterOp op, RankedTensorType result) {
   constexpr int64_t mostRows = 192, rowUnit = 48, columnUnit = 48, leastWorkgroups = 8;
-  if (!op.getChannelsLast() || op.getGroups() != 1)
-    return {};
+  if (!op.getChannelsLast())
+    return LoopsReason::Layout;
   int64_t rank = result.getRank();
   SmallVector<int64_t> tile(rank, 1);
   int64_t channels = getPlannedSize(ranges, result, rank - 2), filters = getPlannedSize(ranges, result, rank - 1);
@@ -173,6 +177,16 @@ StrategyAttrInterface chooseConvFilter(const SymbolRanges &ranges, ConvFilterOp 
       break;
   }
   return CPUProductAttr::get(op.getContext(), tile);
+}
+
+/// The strategy of a product, or the reason why it is in plain loops.
+StrategyChoice chooseForProduct(const SymbolRanges &ranges, Operation *product, RankedTensorType result) {
+  if (std::optional<LoopsReason> reason = refusePacked(product))
+    return *reason;
+  return llvm::TypeSwitch<Operation *, StrategyChoice>(product)
+      .Case([&](ContractOp op) { return chooseProduct(ranges, op, result); })
+      .Case([&](ConvOp op) { return chooseConvolution(ranges, op, result); })
+      .Case([&](ConvFilterOp op) { return chooseConvFilter(ranges, op, result); });
 }
 
 /// Tiles of attention: one head and as many queries as repay the packing of its keys, while each thread has work.
@@ -308,7 +322,7 @@ bool hasKernelFor(AttentionOp op) {
   return true;
 }
 
-StrategyAttrInterface chooseStrategy(FusionOp region) {
+StrategyChoice chooseStrategy(FusionOp region) {
   MLIRContext *context = region.getContext();
   Block &body = region.getBody().front();
   RankedTensorType result = getVisitedType(body);
@@ -353,14 +367,11 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
   if (auto attention = llvm::dyn_cast_or_null<AttentionOp>(anchor); attention && isCut)
     return chooseAttention(ranges, attention, result);
 
-  if (anchor && isCut && isPackedProduct(anchor)) {
-    StrategyAttrInterface strategy = llvm::TypeSwitch<Operation *, StrategyAttrInterface>(anchor)
-                                         .Case([&](ContractOp op) { return chooseProduct(ranges, op, result); })
-                                         .Case([&](ConvOp op) { return chooseConvolution(ranges, op, result); })
-                                         .Case([&](ConvFilterOp op) { return chooseConvFilter(ranges, op, result); });
-    if (strategy)
-      return strategy;
-  }
+  StrategyChoice product;
+  if (anchor && anchor->hasTrait<vx::OpTrait::Product>())
+    product = isCut ? chooseForProduct(ranges, anchor, result) : StrategyChoice(LoopsReason::Packed);
+  if (product.strategy)
+    return product;
 
   int64_t elements = std::max<int64_t>(plannedElements(ranges, result, result.getRank()), 1);
   int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
@@ -369,8 +380,8 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
     if (!movesRows && llvm::cast<RankedTensorType>(anchor->getResult(0).getType()).getShape() == result.getShape())
       return LoopsAttr::get(context, cutBesideRows(ranges, result, rows.getRowAxes(), perElement), /*threads=*/1);
   }
-  return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result)),
-                        /*threads=*/1);
+  SmallVector<int64_t> tile = cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result));
+  return {LoopsAttr::get(context, tile, /*threads=*/1), product.reason};
 }
 
 } // namespace vx::cpu

@@ -1,0 +1,78 @@
+// A product in plain loops has a reason.
+// RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(vx-fused{target=cpu})' | FileCheck %s --check-prefix=CPU
+// RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(vx-fused{target=vulkan})' | FileCheck %s --check-prefix=GPU
+
+// CPU-LABEL: func.func @layout(
+// CPU:         #vx.loops<
+// CPU:         vx.loops_reason = "vectors run along the rows of its images, since a move of the channels takes longer"
+// GPU-LABEL: func.func @layout(
+// GPU:         #vx.loops<
+// GPU:         vx.loops_reason = "no strategy for products has its groups"
+func.func @layout(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %w = vx.constant dense<3.0> : tensor<64x1x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 64 : tensor<1x64x56x56xf32>, tensor<64x1x3x3xf32>
+  return %0 : tensor<1x64x56x56xf32>
+}
+
+// -----
+
+// The columns are rows of memory, which two rows of the left factor do not repay to copy.
+// CPU-LABEL: func.func @narrow(
+// CPU:         #vx.loops<
+// CPU:         vx.loops_reason = "one factor has few rows or columns, or none, so that packed factors are not read often enough"
+func.func @narrow(%a: tensor<2x64xf32>, %b: tensor<32x64xf32>) -> tensor<2x32xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] : tensor<2x64xf32>, tensor<32x64xf32>
+  return %0 : tensor<2x32xf32>
+}
+
+// -----
+
+// CPU-LABEL: func.func @elements(
+// CPU:         vx.loops_reason = "no strategy for products has its element types"
+func.func @elements(%a: tensor<20x64xi64>, %b: tensor<64x32xi64>) -> tensor<20x32xi64> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xi64>, tensor<64x32xi64>
+  return %0 : tensor<20x32xi64>
+}
+
+// -----
+
+// CPU-LABEL: func.func @sizes(
+// CPU:         vx.loops_reason = "the sizes of its filter are not known"
+func.func @sizes(%x: tensor<1x9x9x4xf32>, %w: tensor<?x2x3x3xf32, #vx.enc<[2 * f, 2, 3, 3]>>)
+    -> tensor<1x7x7x?xf32, #vx.enc<[1, 7, 7, 2 * f]>> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 2 channels_last : tensor<1x9x9x4xf32>, tensor<?x2x3x3xf32, #vx.enc<[2 * f, 2, 3, 3]>>
+  return %0 : tensor<1x7x7x?xf32, #vx.enc<[1, 7, 7, 2 * f]>>
+}
+
+// -----
+
+// CPU-LABEL: func.func @dimensions(
+// CPU:         vx.loops_reason = "its columns or its sum run along several dimensions, or the result has others than the product"
+func.func @dimensions(%a: tensor<20x64xf32>, %b: tensor<64x8x9xf32>) -> tensor<20x8x9xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xf32>, tensor<64x8x9xf32>
+  return %0 : tensor<20x8x9xf32>
+}
+
+// -----
+
+// CPU-LABEL: func.func @packed(
+// CPU:         vx.loops_reason = "its results are packed into bytes"
+// GPU-LABEL: func.func @packed(
+// GPU:         vx.loops_reason = "its results are packed into bytes"
+func.func @packed(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32xui4> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xf32>, tensor<64x32xf32>
+  %1 = vx.cast %0 : tensor<20x32xf32> -> tensor<20x32xui4>
+  return %1 : tensor<20x32xui4>
+}
+
+// -----
+
+// A product with a strategy of its own has none.
+// CPU-LABEL: func.func @product(
+// CPU-NOT:     vx.loops_reason
+// GPU-LABEL: func.func @product(
+// GPU-NOT:     vx.loops_reason
+func.func @product(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xf32>, tensor<64x32xf32>
+  return %0 : tensor<20x32xf32>
+}
