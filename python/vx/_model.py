@@ -260,7 +260,7 @@ class Model:
         share of the rows, from the end, that is not trained on but evaluated. `callbacks`: objects of vx.Callback, called in their order. `metrics`: those of evaluate, for the
         validation. `class_weight`: {class: weight}, or `sample_weight`: a number for each row; 0 or more. The loss is the sum of the weighted losses
         divided by the sum of the weights, over a batch and over an epoch; metrics are not weighted, and `class_weight` does not count in the validation. A model whose loss takes no weights is
-        compiled once more for the first fit with some, and goes on with its weights and the optimizer's state. Batches of an iterable have weights as (x, y, sample_weight), if the
+        compiled once more for the first fit with some, and goes on with its weights and the optimizer's state; so it is for the first one with `accumulate`. Batches of an iterable have weights as (x, y, sample_weight), if the
         model has a loss such as "cross_entropy:sample_weight=true".
 
         `loss` and `optimizer` compile a model that has none yet, as vx.Model does. `optimizer`: an object such as vx.AdamW(3e-4), or its text. `rate`: the learning rate; None: that of the
@@ -305,6 +305,8 @@ class Model:
             columns = self._columns.arrange(x, y, sample_weight, class_weight)
             if not shuffle and (accumulate != 1 or stop_on_nan):
                 raise ValueError(f"fit: {'accumulate' if accumulate != 1 else 'stop_on_nan'} is for rows in a new order for each epoch: expected shuffle=True")
+            if accumulate != 1:
+                self._take_gradients()
         if validation_split:
             columns, validation = self._columns.split(columns, validation_split)
             validation_data = {name: validation[name] for name in validation}
@@ -348,11 +350,21 @@ class Model:
 
     def _take_weights(self):
         """Compiles the model once more where its loss takes no weights of rows; its variables go on."""
-        if self._columns.weights or not self._is_compiled or not self._columns.targets:
+        if not self._columns.weights and self._is_compiled and self._columns.targets:
+            self._recompile({**self._options, "loss": weighted_loss(self._options["loss"])})
+
+    def _take_gradients(self):
+        """Compiles the model once more where it keeps no gradients, which steps of several batches add up. Raises ValueError for a module without them."""
+        if self._training.get("backward"):
             return
+        if not self._is_compiled:
+            raise ValueError("fit: accumulate: expected a module that keeps its gradients, got one that does not: compile it with keep_gradients=True (vx-compile --keep-gradients)")
+        self._recompile({**self._options, "keep_gradients": True})
+
+    def _recompile(self, options):
+        """Compiles the model with other options; its variables go on."""
         old, roles = self._session, ("parameter", "statistic", "optimizer", "counter")
         values = {one["name"]: old.read_variable(one["name"]) for one in self._variables if one["role"] in roles}
-        options = {**self._options, "loss": weighted_loss(self._options["loss"])}
         self._load(self._compile(options))
         self._options = options
         for name, value in values.items():

@@ -252,6 +252,7 @@ static void addLosses(Graph &g) {
   LOSS("cross_entropy", cross_entropy(x, i));
   LOSS("cross_entropy_smooth", (cross_entropy(x, i, {.smoothing = 0.1})));
   LOSS("cross_entropy_some", (cross_entropy(x, i, {.ignore_index = 2})));
+  LOSS("cross_entropy_classes", (cross_entropy(x, i, {.class_weight = {0.5, 0, 2, 1, 0.25, 3}})));
   LOSS("accuracy", accuracy(x, i));
   LOSS("nll", nll(log_softmax(x), i));
 #undef LOSS
@@ -263,6 +264,18 @@ static void addLosses(Graph &g) {
   LOSS("bce", bce(sigmoid(x), sigmoid(t)));
   LOSS("bce_logits", bce_logits(x, sigmoid(t)));
   LOSS("kl", kl(log_softmax(x), softmax(t)));
+#undef LOSS
+#define LOSS(name, expression)                                                                                         \
+  g.function(name, {"x", "i", "s"}, {"y"},                                                                             \
+             [&](Tensor<f32, "n", 6> x, [[maybe_unused]] Tensor<i64, "n"> i, Tensor<f32, "n"> s) {                     \
+               auto w = s * s;                                                                                         \
+               return expression;                                                                                      \
+             })
+  LOSS("cross_entropy_rows", cross_entropy(x, i, w));
+  LOSS("cross_entropy_both", (cross_entropy(x, i, w, {.ignore_index = 2, .class_weight = {0.5, 3, 2, 1, 0.25, 3}})));
+  LOSS("nll_rows", nll(log_softmax(x), i, w));
+  LOSS("mse_rows", mse(x, x * x, w));
+  LOSS("huber_rows", huber(x, x * x, w));
 #undef LOSS
 }
 

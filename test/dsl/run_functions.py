@@ -38,6 +38,9 @@ def softmax(x, axis=-1):
 log_softmax = lambda x: np.log(softmax(x))
 take = lambda x, i: np.take_along_axis(x, i[..., None], -1)[..., 0]
 
+# Weights of classes, as in cases.cpp.
+WEIGHTS, OTHERS = np.array([0.5, 0, 2, 1, 0.25, 3]), np.array([0.5, 3, 0, 1, 0.25, 3]) # of the second the ignored class has none
+
 # Functions of inputs, by the definitions.
 FUNCTIONS = {
     "abs": np.abs, "ceil": np.ceil, "floor": np.floor, "round": np.round, "sign": np.sign, "exp": np.exp, "sin": np.sin, "cos": np.cos,
@@ -74,6 +77,12 @@ FUNCTIONS = {
     "accuracy": lambda x, i: np.mean(x.argmax(-1) == i), "cross_entropy": lambda x, i: -take(log_softmax(x), i).mean(),
     "cross_entropy_smooth": lambda x, i: -(0.9 * take(log_softmax(x), i) + 0.1 * log_softmax(x).mean(-1)).mean(),
     "cross_entropy_some": lambda x, i: -(take(log_softmax(x), i) * (i != 2)).sum() / max(1, (i != 2).sum()),
+    "cross_entropy_classes": lambda x, i: -(WEIGHTS[i] * take(log_softmax(x), i)).sum() / max(WEIGHTS[i].sum(), 1e-30),
+    "cross_entropy_rows": lambda x, i, h: -(h * h * take(log_softmax(x), i)).sum() / (h * h).sum(),
+    "cross_entropy_both": lambda x, i, h: -(OTHERS[i] * h * h * take(log_softmax(x), i)).sum() / (OTHERS[i] * h * h).sum(),
+    "nll_rows": lambda x, i, h: -(h * h * take(log_softmax(x), i)).sum() / (h * h).sum(),
+    "mse_rows": lambda x, i, h: (h * h * ((x - x * x) ** 2).mean(-1)).sum() / (h * h).sum(),
+    "huber_rows": lambda x, i, h: (h * h * np.where(np.abs(x - x * x) < 1, (x - x * x) ** 2 / 2, np.abs(x - x * x) - 0.5).mean(-1)).sum() / (h * h).sum(),
     "nll": lambda x, i: -take(log_softmax(x), i).mean(), "mse": lambda x, t: ((x - t)**2).mean(), "l1": lambda x, t: np.abs(x - t).mean(),
     "huber": lambda x, t: np.where(np.abs(x - t) < 1, (x - t)**2 / 2, np.abs(x - t) - 0.5).mean(),
     "bce": lambda x, t: -(sigmoid(t) * np.log(sigmoid(x)) + (1 - sigmoid(t)) * np.log(1 - sigmoid(x))).mean(),
@@ -225,7 +234,8 @@ LAYERS = {
 FUNCTIONS.update(loop=loop, loop_two=loop_two, loop_in_loop=loop_in_loop, scan=scan)
 
 # What no model of ONNX says, with the reason.
-REFUSED = {name: "it computes a loss" for name in ("cross_entropy", "cross_entropy_smooth", "cross_entropy_some", "accuracy", "nll", "mse", "l1", "huber",
+REFUSED = {name: "it computes a loss" for name in ("cross_entropy", "cross_entropy_smooth", "cross_entropy_some", "cross_entropy_classes", "cross_entropy_rows",
+                                                   "cross_entropy_both", "nll_rows", "mse_rows", "huber_rows", "accuracy", "nll", "mse", "l1", "huber",
                                                    "bce", "bce_logits", "kl")}
 # ONNX has the op, and ONNX Runtime has not.
 UNKNOWN = {"gradient", "gradient_two", "gradient_second", "gradient_stopped", "gradient_pick", "gradient_loop"}

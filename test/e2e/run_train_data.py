@@ -184,8 +184,30 @@ def convolution(path, names=("conv.weight", "conv.bias"), metadata=None, has_nor
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), path)
 
 
+def product(path, name, rank, has_dropout):
+    random = np.random.default_rng(4)
+    nodes = [helper.make_node("ReduceMean", ["image"], ["mean"], axes=[2, 3], keepdims=0), helper.make_node("MatMul", ["mean", "fc.weight"], ["hidden"]),
+             helper.make_node("Add", ["hidden", "fc.bias"], ["logits"])]
+    names = {"fc.weight": name if rank == 2 else "fc.weight", "fc.bias": name if rank == 1 else "fc.bias"}
+    for node in nodes:
+        node.input[:] = [names.get(one, one) for one in node.input]
+    if has_dropout:
+        nodes.insert(1, helper.make_node("Dropout", ["mean"], ["some"]))
+        nodes[2].input[0] = "some"
+    weights = [numpy_helper.from_array(random.standard_normal((3, 3)).astype(np.float32), names["fc.weight"]), numpy_helper.from_array(np.zeros(3, np.float32), names["fc.bias"])]
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, SIDE, SIDE])],
+                              [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 3])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), path)
+
+
 def check_lost(tests):
-    """A warning for files whose batch norms an export has folded; none for other files."""
+    """A warning for files whose batch norms an export has folded, or whose dropouts it has left out; none for other files."""
+    for name, rank, has_dropout, is_lost in (("onnx::MatMul_15", 2, False, True), ("val_3", 2, False, True), ("onnx::Gemm_7", 2, False, True), ("val_3", 2, True, False), ("val_3", 1, False, False),
+                                             ("val_", 2, False, False), ("val_3x", 2, False, False), ("fc.weight", 2, False, False)):
+        product(tests.path("product.onnx"), name, rank, has_dropout)
+        done = tests.run("vx-train", "product.onnx", "--loss=cross_entropy", "--data=animals", "--save=s", "--device=cpu")
+        text = f"note: warning: the model's file is an export for inference, as the weight '{name}' shows, which has no name of the module: dropouts are left out of it"
+        tests.check(f"'{name}', rank {rank}{', a dropout' * has_dropout}", text in done.stderr if is_lost else "warning" not in done.stderr, done.stderr)
     folded, hierarchy = ("onnx::Conv_15", "onnx::Conv_16"), "['torch.nn.modules.container.Sequential', 'torch.nn.modules.batchnorm.BatchNorm2d']"
     for title, how, trace in (("names of the old exporter", {"names": folded}, "the weight 'onnx::Conv_15'"), ("metadata of the new exporter", {"metadata": hierarchy}, "the metadata of its nodes"),
                               ("a convolution alone", {}, None), ("another name", {"names": ("onnx::Conv_x", "conv.bias")}, None), ("a batch norm", {"metadata": hierarchy, "has_norm": True}, None)):

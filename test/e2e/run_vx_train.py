@@ -282,6 +282,17 @@ def check_model(tests):
     tests.check("its module", "3610 (3.6K)" in done.stdout, done.stdout)
     frozen = tests.run("vx-train", "mlp.onnx", *made, "--freeze=fc1.*", "--device=cpu", "--summary")
     tests.check("a model that is frozen in part", "490 (490)" in frozen.stdout and "fc1" not in frozen.stdout, frozen.stdout)
+    # A group's learning rate as a number is the same as a multiple of that of the others, which is 1e-3 without --lr.
+    written = {}
+    for title, text, rate in (("a multiple", "lr=0.5x", ["--lr=4e-3"]), ("a number", "lr=2e-3", ["--lr=4e-3"]), ("a decay too", "weight_decay=0.01,lr=.002", ["--lr=4e-3"]),
+                              ("the usual rate", "lr=2e-3", []), ("twice that", "lr=2x", [])):
+        tests.run("vx-train", "mlp.onnx", *made, f"--param-group=fc1.*:{text}", *rate, "--device=cpu", "--data=train", "--epochs=1", "--seed=1", "--save=group.safetensors")
+        written[title] = {name: tensor.tobytes() for name, tensor in read_tensors(os.path.join(tests.folder, "group.safetensors"))[0].items()}
+    tests.check("a group's rate as a number", written["a multiple"] == written["a number"] == written["a decay too"] != written["the usual rate"] == written["twice that"], "other weights")
+    for text, rate, says in (("lr=2e-3", "0", "--param-group 'fc1.*:lr=2e-3': expected --lr above 0, of which 0.002 is a multiple, got 0"), ("lr=fast", "1e-3", "expected a multiple of the learning rate as lr"),
+                             ("lr=-1", "1e-3", "expected a multiple of the learning rate as lr")):
+        wrong = tests.run("vx-train", "mlp.onnx", *made, f"--param-group=fc1.*:{text}", f"--lr={rate}", "--device=cpu", "--data=train", code=2)
+        tests.check(f"a group with {text}, --lr={rate}", says in wrong.stderr, wrong.stderr)
     wrong = tests.run("vx-train", "mlp.onnx", "--loss=unknown", *arguments, code=2)
     tests.check("an unknown loss", "vx-train: error: " in wrong.stderr and "'unknown'" in wrong.stderr, wrong.stderr)
     missing = tests.run("vx-train", "none.onnx", *made, *arguments, code=3)

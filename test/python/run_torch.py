@@ -3,7 +3,7 @@
 
   run_torch.py --build BUILD --source . [TEST...]
 
-TEST is torch, torch_split, main_job or examples (the notebooks with their cells for PyTorch); without one all are run. The Python is $VX_TORCH_PYTHON, or that of build/torch-venv, which `scripts/test --references torch` makes. Exit code: 0 all passed,
+TEST is torch, torch_split, main_job, expectations or examples (the notebooks with their cells for PyTorch); without one all are run. The Python is $VX_TORCH_PYTHON, or that of build/torch-venv, which `scripts/test --references torch` makes. Exit code: 0 all passed,
 1 some failed, 77 no Python has PyTorch.
 """
 import argparse
@@ -13,6 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = {"torch": "torch, onnxscript, onnxruntime", "torch_split": "torch, onnxscript", "main_job": "torch, torchvision, onnxscript, onnxruntime, matplotlib, pandas",
+         "expectations": "torch, onnxscript",
          "examples": "torch, onnxscript, onnx, onnxruntime, matplotlib"}
 
 
@@ -28,7 +29,7 @@ def main():
         print("no Python with PyTorch: scripts/test --references torch makes one")
         return 77
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
-    environment.update(PYTHONPATH=os.path.join(build, "python"), PYTHONDONTWRITEBYTECODE="1", VX_CACHE="")
+    environment.update(PYTHONPATH=os.path.join(build, "python"), PYTHONDONTWRITEBYTECODE="1", VX_CACHE="", VX_SOURCE=os.path.abspath(arguments.source))
     code = 0
     for test in arguments.tests or TESTS:
         if subprocess.run([python, "-c", f"import {TESTS[test]}"]).returncode != 0:

@@ -142,7 +142,7 @@ def main():
             if which == ["runtime"]:
                 check_images(target)
             check_tools(folder, target, arguments.source, which)
-            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "model", "runs", "training", "fit", "fit_arguments", "scores", "prefetch", "nn", "convert", "devices", "lora", "texts", "language_model"]:
+            for test in ["runtime_alone"] if which == ["runtime"] else ["values", "model", "runs", "training", "fit", "fit_arguments", "expectations", "scores", "prefetch", "nn", "convert", "devices", "lora", "texts", "language_model"]:
                 done = subprocess.run([sys.executable, os.path.join(here, f"test_{test}.py")], cwd=folder, env={
                     **environment, "PYTHONPATH": target, "VX_SOURCE": os.path.abspath(arguments.source)})
                 passed, failed = passed + (done.returncode == 0), failed + (done.returncode != 0)

@@ -47,6 +47,24 @@ class Arguments(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, says):
                 model.fit(self.x[:rows], self.y[:rows], batch_size=size, shuffle=False, verbose=0)
 
+    def test_accumulate(self):
+        """Steps of several batches are those of one batch with all rows, and a model that kept no gradients goes on with its weights."""
+        digits = os.path.join(os.environ["VX_SOURCE"], "examples", "digits", "digits.onnx")
+        rng = np.random.default_rng(4)
+        images, labels = rng.random((48, 1, 8, 8), np.float32), rng.integers(0, 10, 48)
+        found = []
+        for options in ({"batch_size": 24}, {"batch_size": 12, "accumulate": 2}):
+            model = vx.Model(digits, loss="cross_entropy", optimizer="sgd:momentum=0.9", cache=False, **CPU)
+            model.fit(images, labels, batch_size=48, rate=0.05, seed=1, verbose=0)
+            history = model.fit(images, labels, epochs=2, rate=0.05, seed=2, verbose=0, **options)
+            self.assertEqual(history.history["step"], [2, 4])
+            found.append(model.get_weights())
+        for name, value in found[0].items():
+            np.testing.assert_allclose(found[1][name], value, atol=1e-5)
+        with self.assertRaisesRegex(ValueError, r"accumulate: expected a module that keeps its gradients, got one that does not: compile it with keep_gradients=True"):
+            self.model().fit(self.x, self.y, accumulate=2, verbose=0)
+        self.assertEqual(self.model(keep_gradients=True).fit(self.x, self.y, batch_size=10, accumulate=2, verbose=0).history["step"], [2])
+
     def test_refusals(self):
         model = self.model()
         for error, says, options in ((ValueError, "accumulate is for rows in a new order for each epoch: expected shuffle=True", {"shuffle": False, "accumulate": 2}),

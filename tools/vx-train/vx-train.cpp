@@ -48,6 +48,8 @@ Examples:
 
 namespace {
 
+constexpr double usualRate = 1e-3;
+
 struct Options {
   std::string module;
   std::string data;
@@ -61,7 +63,7 @@ struct Options {
   std::string validation;
   std::string earlyStop;
   bool stopOnNan = false;
-  std::optional<double> rate; // the module's, or 1e-3
+  std::optional<double> rate; // the module's, or `usualRate`
   std::string schedule = "constant";
   uint64_t warmup = 0;
   std::string checkpoint;
@@ -128,6 +130,34 @@ private:
 
 } // namespace
 
+// The text of a group with its learning rate as a multiple of `rate`, as the compiler takes it: "fc.*:lr=0.1x". The
+// compiler refuses what is no number.
+static std::string groupText(const std::string &group, double rate) {
+  const size_t colon = group.rfind(':');
+  if (colon == std::string::npos)
+    return group;
+  std::string text = group.substr(0, colon);
+  char separator = ':';
+  for (size_t begin = colon + 1; begin <= group.size();) {
+    const size_t end = std::min(group.find(',', begin), group.size());
+    std::string entry = group.substr(begin, end - begin);
+    double value = 0;
+    if (entry.starts_with("lr=") && !entry.ends_with('x')) {
+      const auto [last, error] = std::from_chars(entry.data() + 3, entry.data() + entry.size(), value);
+      if (error == std::errc() && last == entry.data() + entry.size() && value >= 0) {
+        if (!(rate > 0))
+          throw usageError("--param-group '{}': expected --lr above 0, of which {} is a multiple, got {}", group, value,
+                           rate);
+        entry = fmt::format("lr={}x", value / rate);
+      }
+    }
+    text += separator + entry;
+    separator = ',';
+    begin = end + 1;
+  }
+  return text;
+}
+
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   CLI::App app("Trains a module that vx-compile --train has made, or a model, which is compiled first.");
   app.add_option("module", options.module, "The module file (.vxm), or a model: ONNX, or vx text in a .mlir file");
@@ -137,9 +167,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--optimizer", model.optimizer, "NAME[:KEY=VALUE,...], as vx-compile takes it; adamw by default")
       ->group("Model");
   std::vector<std::string> groups;
-  app.add_option("--param-group", groups,
-                 "GLOB:lr=0.1x,weight_decay=0: a learning rate, as a multiple, and a decay for parameters of these "
-                 "names; may be repeated")
+  app.add_option(
+         "--param-group", groups,
+         "GLOB:lr=3e-5,weight_decay=0: a learning rate, as a number or as a multiple (lr=0.1x), and a decay for "
+         "parameters of these names; may be repeated")
       ->group("Model");
   app.add_option("--train", model.train, "What is trained: auto, the default, or initializers' names, with '*'")
       ->group("Model");
@@ -276,7 +307,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     model.memory = static_cast<int64_t>(bytes);
   }
   for (const std::string &group : groups)
-    model.optimizer += ";" + group;
+    model.optimizer += ";" + groupText(group, options.rate.value_or(usualRate));
   model.batch = options.batch > 0 ? options.batch : 32; // what batches have by default
   model.device = options.device;
   model.noFallback = options.noFallback;
@@ -372,7 +403,7 @@ static std::string writeTrained(const Options &options, const std::string &folde
 static int trainModule(const char *name, const Options &options, train::Session &session, CommandFiles &files) {
   const vx_training_info &training = *session.get_module().training();
   train::FitOptions fit;
-  const double usual = training.rate > 0 ? training.rate : 1e-3;
+  const double usual = training.rate > 0 ? training.rate : usualRate;
   fit.schedule = scheduleOption(options.schedule, options.rate.value_or(usual), options.warmup);
   fit.epochs = options.epochs;
   fit.batch = options.batch;

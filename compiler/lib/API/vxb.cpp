@@ -24,7 +24,8 @@ struct vxb_graph {
     return registry;
   }
 
-  static vx::RecorderOptions::LossValues buildLoss(vx::GraphBuilder &g, StringRef loss, Value output, Value target);
+  static vx::RecorderOptions::LossValues buildLoss(vx::GraphBuilder &g, StringRef loss, Value output, Value target,
+                                                   Value weights);
 
   std::string name;
   MLIRContext context;
@@ -37,27 +38,35 @@ struct vxb_graph {
   vx::RecordedType type;
 };
 
-/// As `vx-build-train-step` builds it, of a target that is given.
-vx::RecorderOptions::LossValues vxb_graph::buildLoss(vx::GraphBuilder &g, StringRef loss, Value output, Value target) {
+/// As `vx-build-train-step` builds it, of a target and of weights that are given.
+vx::RecorderOptions::LossValues vxb_graph::buildLoss(vx::GraphBuilder &g, StringRef loss, Value output, Value target,
+                                                     Value weights) {
   std::string error;
-  std::optional<vx::LossSpec> spec = vx::LossSpec::parseUnweighted(loss, error);
+  std::optional<vx::LossSpec> spec = vx::LossSpec::parse(loss, error);
+  if (spec && spec->takesWeights) {
+    error = spec->name + ": expected the weights of rows as a tensor, got sample_weight=true";
+    spec.reset();
+  }
   if (!spec) {
     emitError(g.location) << error;
     return {};
   }
+  spec->takesWeights = static_cast<bool>(weights);
   bool isRight = true;
-  vx::LossResults results = vx::buildLoss(g, *spec, output, [&](StringRef, RankedTensorType type) {
-    auto given = target ? dyn_cast<RankedTensorType>(target.getType()) : RankedTensorType();
+  vx::LossResults results = vx::buildLoss(g, *spec, output, [&](StringRef name, RankedTensorType type) {
+    const bool isWeight = name == vx::kSampleWeightInput;
+    Value value = isWeight ? weights : target;
+    auto given = value ? dyn_cast<RankedTensorType>(value.getType()) : RankedTensorType();
     isRight = isRight && given && vx::areCompatibleTypes(given, type);
     if (!isRight) {
-      emitError(g.location) << spec->name << ": expected a target of " << vx::describeType(type) << ", got "
-                            << (given ? vx::describeType(given) : "none");
+      emitError(g.location) << spec->name << ": expected " << (isWeight ? "weights" : "a target") << " of "
+                            << vx::describeType(type) << ", got " << (given ? vx::describeType(given) : "none");
       return Value();
     }
     for (auto [have, want] : llvm::zip_equal(vx::getDims(given), vx::getDims(type)))
       if (have != want)
         g.require(vx::ConstraintKind::equal, have, want);
-    return g.reshape(target, vx::getDims(type));
+    return g.reshape(value, vx::getDims(type));
   });
   if (!isRight)
     return {};

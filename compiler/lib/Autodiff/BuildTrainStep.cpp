@@ -235,6 +235,13 @@ private:
     OpBuilder builder(end);
     GraphBuilder g(builder, nameLocation(context, "loss", lossSpec.name));
     LossResults results = buildLoss(g, lossSpec, end->getOperand(number), [&](StringRef name, RankedTensorType type) {
+      for (unsigned i = 0; name == kSampleWeightInput && i < evaluate.getNumArguments(); ++i)
+        if (getInputName(evaluate, i) == name) {
+          emitError(UnknownLoc::get(context)) << "--loss: " << lossSpec.name << ": expected no input '" << name
+                                              << "' in the model, got one: the loss adds an input of this name; "
+                                                 "rename it";
+          return Value();
+        }
       return type ? addInput(evaluate, name, type, g.location) : Value();
     });
     if (g.hasRefused() || !results.loss)

@@ -109,13 +109,7 @@ private:
 
   /// An input with a weight for each of `dims`; null after an error.
   Value addWeights(ArrayRef<DimAttr> dims, Type elementType) {
-    auto function = dyn_cast_or_null<func::FuncOp>(g.builder.getInsertionBlock()->getParentOp());
-    for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
-      if (getInputName(function, i) == "sample_weight")
-        return refuse() << "expected no input 'sample_weight' in the model, got one: the loss adds an input of this "
-                           "name; rename it",
-               Value();
-    Value weights = addInput("sample_weight", g.makeType(dims, g.builder.getF32Type()));
+    Value weights = addInput(kSampleWeightInput, g.makeType(dims, g.builder.getF32Type()));
     return weights ? g.cast(weights, elementType) : Value();
   }
 

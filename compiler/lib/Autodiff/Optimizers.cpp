@@ -353,18 +353,13 @@ private:
   Expression gradients, rate, step;
 };
 
-/// Lets `hasRefused` be true after an error that is emitted here.
-struct Refusing : GraphBuilder {
-  static void refuse(GraphBuilder &g) { (g.*&Refusing::refuseDiagnosed)(); }
-};
-
 } // namespace
 
 OptimizerUpdate buildOptimizer(const OptimizerSpec &spec, Expression parameters, Expression gradients,
                                ArrayRef<Expression> state, Expression rate, Expression step) {
   std::optional<GroupValues> groups = Groups(spec, parameters).build();
   if (!groups) {
-    Refusing::refuse(*parameters.g);
+    parameters.g->fail();
     return {parameters, llvm::to_vector(state)};
   }
   return Optimizer(spec, *groups, gradients, rate, step).build(parameters, state);

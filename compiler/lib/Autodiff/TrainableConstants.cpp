@@ -204,6 +204,9 @@ private:
       return setOther("the scale of integers");
     if (isMove || isRounded || isa<CastOp, ReshapeOp, DropoutOp>(op))
       return follow(op->getResult(0), from);
+    // The gates of a recurrent layer: PyTorch's exporter writes them in another order.
+    if ((isa<SliceOp>(op) && number == 0) || (isa<ConcatOp>(op) && llvm::all_of(op->getOperands(), isConstant)))
+      return follow(op->getResult(0), from);
     if (isa<AddOp, SubOp, MulOp, DivOp>(op))
       return visitArithmetic(op, number, from);
     if (isa<SqrtOp>(op))

@@ -29,8 +29,8 @@ static void importStopGradient(NodeImporter &n) { n.setOutput(0, n.emit<StopGrad
 
 static void importLoss(NodeImporter &n) {
   const std::string loss = n.getString("loss", "");
-  Value target = n.hasInput(1) ? n.getTensor(1) : Value();
-  const RecorderOptions::LossValues values = n.model.recording->buildLoss(n, loss, n.getTensor(0), target);
+  Value target = n.hasInput(1) ? n.getTensor(1) : Value(), weights = n.hasInput(2) ? n.getTensor(2) : Value();
+  const RecorderOptions::LossValues values = n.model.recording->buildLoss(n, loss, n.getTensor(0), target, weights);
   if (!values.loss)
     throwInvalid(n.model.takeDiagnostics());
   n.setOutput(0, values.loss);

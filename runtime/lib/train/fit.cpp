@@ -1,7 +1,7 @@
 #include "fit.h"
 
 #include "failure.h"
-#include "lost_norms.h"
+#include "lost_parts.h"
 #include "random.h"
 #include "scores.h"
 #include "step_memory.h"
@@ -87,7 +87,7 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
   }
   checkMemory();
   if (session.position.step == 0)
-    if (std::string warning = lostBatchNorms(*session.training, session.instance.variables()); !warning.empty())
+    if (std::string warning = lostParts(*session.training, session.instance.variables()); !warning.empty())
       note(std::move(warning));
   restore();
   history.optimizer = session.training->optimizer;

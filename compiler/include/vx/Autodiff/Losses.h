@@ -8,6 +8,9 @@
 
 namespace vx {
 
+/// The input with a weight for each row.
+constexpr llvm::StringLiteral kSampleWeightInput = "sample_weight";
+
 struct LossResults {
   mlir::Value loss;                                               // a scalar of f32
   llvm::SmallVector<std::pair<std::string, mlir::Value>> metrics; // scalars of f32

@@ -30,6 +30,10 @@ inline std::vector<Ref> loss(const std::string &spec, const char *layer, const R
                              Loc where, size_t count = 1) {
   return Node("Loss", output, {"", layer, where}).in(target).setText("loss", {spec}, false).outs(count);
 }
+inline Ref weightedLoss(const std::string &spec, const char *layer, const Ref &output, const Ref &target,
+                        const Ref &weights, Loc where) {
+  return Node("Loss", output, {"", layer, where}).in(target).in(weights).setText("loss", {spec}, false).outs(1)[0];
+}
 template <Dim... S, Dim... Y>
 constexpr bool labelsFit(const Tensor<f32, S...> &, const Tensor<i64, Y...> &) {
   if constexpr (sizeof...(S) != sizeof...(Y) + 1)
@@ -44,6 +48,9 @@ struct CrossEntropy {
   double smoothing = 0;
   /// Rows with this label do not count; below 0 none has it.
   int64_t ignore_index = INT64_MIN;
+  /// A number of 0 or more for each class, as PyTorch's `weight`; empty: 1 for each. A row counts the weight of its
+  /// label.
+  std::vector<double> class_weight = {};
 };
 
 #define VX_BUILDER_CHECK_LABELS(name)                                                                                  \
@@ -55,17 +62,36 @@ struct CrossEntropy {
                      detail::differs(name, rowDims, labelDims));                                                       \
   }
 
-/// The mean over all rows of -log(softmax(logits))[label]. A label that is no class is a fault of the call.
+namespace detail {
+inline std::string spell(const CrossEntropy &options) {
+  std::string spec = "cross_entropy:";
+  if (options.smoothing != 0)
+    spec += ",smoothing=" + spell(options.smoothing);
+  if (options.ignore_index != INT64_MIN)
+    spec += ",ignore_index=" + std::to_string(options.ignore_index);
+  for (size_t i = 0; i < options.class_weight.size(); ++i)
+    spec += (i ? "/" : ",class_weight=") + spell(options.class_weight[i]);
+  return spec;
+}
+} // namespace detail
+
+/// The mean over all rows of -log(softmax(logits))[label]. A label that is no class is a fault of the call. With
+/// weights of classes it is the sum of the weighted rows divided by the sum of their weights.
 template <Dim... S, Dim... Y>
 Scalar<f32> cross_entropy(const Tensor<f32, S...> &logits, const Tensor<i64, Y...> &labels, CrossEntropy options = {},
                           Loc where = Loc::current()) {
   VX_BUILDER_CHECK_LABELS("cross_entropy")
-  std::string spec = "cross_entropy:";
-  if (options.smoothing != 0)
-    spec += ",smoothing=" + detail::spell(options.smoothing);
-  if (options.ignore_index != INT64_MIN)
-    spec += ",ignore_index=" + std::to_string(options.ignore_index);
+  const std::string spec = detail::spell(options);
   return Scalar<f32>(detail::loss(spec, "cross_entropy", logits.ref(), labels.ref(), where)[0]);
+}
+/// The same with a weight of 0 or more for each row: the sum of the weighted rows divided by the sum of the weights,
+/// and 0 where that is 0. The weight of a row is multiplied by that of its class.
+template <Dim... S, Dim... Y>
+Scalar<f32> cross_entropy(const Tensor<f32, S...> &logits, const Tensor<i64, Y...> &labels,
+                          const Tensor<f32, Y...> &weights, CrossEntropy options = {}, Loc where = Loc::current()) {
+  VX_BUILDER_CHECK_LABELS("cross_entropy")
+  const std::string spec = detail::spell(options);
+  return Scalar<f32>(detail::weightedLoss(spec, "cross_entropy", logits.ref(), labels.ref(), weights.ref(), where));
 }
 /// The share of rows in which the greatest logit, the first of several, is the label's. Rows with the label
 /// `options.ignore_index` do not count.
@@ -84,8 +110,16 @@ Scalar<f32> nll(const Tensor<f32, S...> &logs, const Tensor<i64, Y...> &labels, 
   VX_BUILDER_CHECK_LABELS("nll")
   return Scalar<f32>(detail::loss("nll:", "nll", logs.ref(), labels.ref(), where)[0]);
 }
+/// The same with a weight of 0 or more for each row, divided by the sum of the weights.
+template <Dim... S, Dim... Y>
+Scalar<f32> nll(const Tensor<f32, S...> &logs, const Tensor<i64, Y...> &labels, const Tensor<f32, Y...> &weights,
+                Loc where = Loc::current()) {
+  VX_BUILDER_CHECK_LABELS("nll")
+  return Scalar<f32>(detail::weightedLoss("nll:", "nll", logs.ref(), labels.ref(), weights.ref(), where));
+}
 #undef VX_BUILDER_CHECK_LABELS
 
+// Each loss of elements, and the same with a weight for each of the first dimension's rows.
 #define VX_BUILDER_LOSS(name, spec)                                                                                    \
   template <Dim... S, Dim... Y>                                                                                        \
   Scalar<f32> name(const Tensor<f32, S...> &output, const Tensor<f32, Y...> &target, Loc where = Loc::current()) {     \
@@ -95,6 +129,11 @@ Scalar<f32> nll(const Tensor<f32, S...> &logs, const Tensor<i64, Y...> &labels, 
       VX_BUILDER_CHECK((detail::findClash(detail::Dims<rank>{S...}, detail::Dims<rank>{Y...}) == rank),                \
                        detail::differs(#name, detail::Dims<rank>{S...}, detail::Dims<rank>{Y...}));                    \
     return Scalar<f32>(detail::loss(spec, #name, output.ref(), target.ref(), where)[0]);                               \
+  }                                                                                                                    \
+  template <Dim B, Dim... S>                                                                                           \
+  Scalar<f32> name(const Tensor<f32, B, S...> &output, const Tensor<f32, B, S...> &target,                             \
+                   const Tensor<f32, B> &weights, Loc where = Loc::current()) {                                        \
+    return Scalar<f32>(detail::weightedLoss(spec, #name, output.ref(), target.ref(), weights.ref(), where));           \
   }
 /// The mean of (output - target)^2.
 VX_BUILDER_LOSS(mse, "mse:")

@@ -24,8 +24,9 @@ struct RecorderOptions {
   struct LossValues {
     mlir::Value loss, accuracy; // `accuracy` is null if the loss has none
   };
-  using LossFunction =
-      std::function<LossValues(GraphBuilder &g, llvm::StringRef loss, mlir::Value output, mlir::Value target)>;
+  /// `target` is null for a loss without one, and `weights`, one for each row, where all count alike.
+  using LossFunction = std::function<LossValues(GraphBuilder &g, llvm::StringRef loss, mlir::Value output,
+                                                mlir::Value target, mlir::Value weights)>;
   LossFunction buildLoss;
 };
 

@@ -35,6 +35,8 @@ public:
   mlir::MLIRContext *const context;
 
   bool hasRefused() const { return isRefused; }
+  /// Refuses the graph after an error that the caller has emitted. An override of `refuseDiagnosed` may throw.
+  void fail() { refuseDiagnosed(); }
 
   // Any op.
   /// Creates an op whose result type follows from the arguments, which are those of its `build` after the type.
