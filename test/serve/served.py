@@ -31,6 +31,8 @@ class Server:
         threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True).start()
 
     def logged(self):
+        """All lines, those of requests included, which are written within 10 ms."""
+        time.sleep(0.03)
         with open(self.log, encoding="utf-8") as file:
             return file.read()
 

@@ -1,5 +1,7 @@
 #include "server_log.h"
 
+#include "log_writer.h"
+
 #include "vx/base/json_text.h"
 #include "vx/base/printable.h"
 
@@ -8,7 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <ctime>
+
+#include <unistd.h>
 
 namespace vx::tools {
 
@@ -21,16 +26,64 @@ static size_t logLevel(std::string_view name) {
   return static_cast<size_t>(std::find(logLevels.begin(), logLevels.end(), name) - logLevels.begin());
 }
 
-static std::string now() {
-  timespec time = {};
-  clock_gettime(CLOCK_REALTIME, &time);
-  tm parts = {};
-  gmtime_r(&time.tv_sec, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, time.tv_nsec / 1000000);
+// On stderr, from the first line to the end of the process.
+static LogWriter &writer() {
+  static LogWriter all(STDERR_FILENO);
+  return all;
 }
 
-static void writeObject(const nlohmann::ordered_json &object) { printMessage("{}\n", jsonText(object)); }
+// The date and time to a second change once a second, and requests end more often.
+static void appendTime(std::string &line) {
+  thread_local time_t second = -1;
+  thread_local std::string text;
+  timespec time = {};
+  clock_gettime(CLOCK_REALTIME, &time);
+  if (time.tv_sec != second) {
+    tm parts = {};
+    gmtime_r(&time.tv_sec, &parts);
+    text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                       parts.tm_hour, parts.tm_min, parts.tm_sec);
+    second = time.tv_sec;
+  }
+  line += text;
+  const auto milliseconds = static_cast<unsigned>(time.tv_nsec / 1000000);
+  for (const unsigned digit : {milliseconds / 100, milliseconds / 10 % 10, milliseconds % 10})
+    line += static_cast<char>('0' + digit);
+  line += 'Z';
+}
+
+// Neither a terminal nor JSON needs another form of it.
+static bool isPlain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
+static void appendPrintable(std::string &line, std::string_view text) {
+  if (isPlain(text))
+    line += text;
+  else
+    line += printableLine(text);
+}
+
+static void appendField(std::string &line, std::string_view name, std::string_view text) {
+  line.append(",\"").append(name).append("\":");
+  if (isPlain(text))
+    line.append("\"").append(text).append("\"");
+  else
+    line += jsonText(nlohmann::json(std::string(text)));
+}
+
+// "{"time":"2026-01-01T00:00:00.000Z","level":"info""
+static void beginObject(std::string &line, std::string_view level) {
+  line += "{\"time\":\"";
+  appendTime(line);
+  line += '"';
+  appendField(line, "level", level);
+}
+
+static void appendNumber(std::string &line, double milliseconds) {
+  char text[48];
+  line.append(text, std::to_chars(text, text + sizeof(text), milliseconds, std::chars_format::fixed, 3).ptr);
+}
 
 void setLog(const serve::Configuration &configuration) {
   leastLogged = logLevel(*configuration.server.log);
@@ -41,27 +94,68 @@ void setLog(const serve::Configuration &configuration) {
 void logLine(std::string_view level, std::string_view text) {
   if (logLevel(level) > leastLogged)
     return;
-  if (isJson)
-    return writeObject({{"time", now()}, {"level", level}, {"message", std::string(text)}});
-  printMessage("{} {} {}\n", now(), level, vx::printableLine(text));
+  std::string line;
+  if (isJson) {
+    beginObject(line, level);
+    appendField(line, "message", text);
+    line += "}\n";
+  } else {
+    appendTime(line);
+    line.append(" ").append(level).append(" ");
+    appendPrintable(line, text);
+    line += '\n';
+  }
+  writer().write(line);
 }
 
 void logAccess(const serve::AccessRecord &record) {
   if (!logsAccess || logLevel("info") > leastLogged)
     return;
-  if (!isJson)
-    return logLine("info", record.line());
-  nlohmann::ordered_json object = {{"time", now()}, {"level", "info"}, {"message", "request"}};
-  const std::pair<const char *, const std::string *> texts[] = {
-      {"address", &record.address}, {"method", &record.method}, {"path", &record.path},
-      {"key", &record.key},         {"model", &record.model},   {"request_id", &record.id}};
-  for (const auto &[name, text] : texts)
-    if (!text->empty())
-      object[name] = *text;
-  object["status"] = record.status;
-  object["milliseconds"] = record.milliseconds;
-  writeObject(object);
+  thread_local std::string line;
+  line.clear();
+  const std::string_view path = record.path.empty() || isPlain(record.path) ? record.path : std::string_view();
+  const std::string odd = path.empty() ? printableLine(record.path) : "";
+  const std::string_view shown = path.empty() ? std::string_view(odd) : path;
+  if (isJson) {
+    beginObject(line, "info");
+    line += ",\"message\":\"request\"";
+    const std::pair<std::string_view, std::string_view> texts[] = {
+        {"address", record.address}, {"method", record.method}, {"path", shown},
+        {"key", record.key},         {"model", record.model},   {"request_id", record.id}};
+    for (const auto &[name, text] : texts)
+      if (!text.empty())
+        appendField(line, name, text);
+    line += ",\"status\":";
+    line += std::to_string(record.status);
+    line += ",\"milliseconds\":";
+    appendNumber(line, record.milliseconds);
+    line += "}\n";
+  } else {
+    // "TIME info 127.0.0.1 GET /v2 200 0.123 ms key app 1f00-1"
+    appendTime(line);
+    line += " info ";
+    const auto orNone = [](std::string_view text) { return text.empty() ? std::string_view("-") : text; };
+    appendPrintable(line, record.address);
+    line += ' ';
+    appendPrintable(line, orNone(record.method));
+    line.append(" ").append(orNone(shown)).append(" ");
+    line += std::to_string(record.status);
+    line += ' ';
+    appendNumber(line, record.milliseconds);
+    line += " ms";
+    for (const auto &[name, text] : {std::pair(" key ", record.key), std::pair(" model ", record.model)})
+      if (!text.empty()) {
+        line += name;
+        appendPrintable(line, text);
+      }
+    line += ' ';
+    appendPrintable(line, record.id);
+    line += '\n';
+  }
+  writer().append(line);
 }
+
+void flushLog() { writer().flush(); }
 
 void tellLine(std::string_view text) {
   if (isJson)

@@ -15,7 +15,10 @@ void setLog(const serve::Configuration &configuration);
 
 // Thread-safe, as all of these. A level is a value of the configuration's key `log`.
 void logLine(std::string_view level, std::string_view text);
+// Written with others within 10 ms.
 void logAccess(const serve::AccessRecord &record);
+// Before the process ends without its destructors.
+void flushLog();
 
 // What the server says when it starts: a line on stdout; in JSON a line of the log, so that all lines are objects.
 void tellLine(std::string_view text);

@@ -144,6 +144,7 @@ public:
     if (!isLeft || !serving.drain(isHurried)) {
       logLine("warning", "ended before all requests were done");
       // Nothing waits for a batch that may go on for long.
+      flushLog();
       std::_Exit(static_cast<int>(ExitCode::Failed));
     }
     logLine("info", "drained");

@@ -177,7 +177,7 @@ public:
       result.allowed =
           tolerance.absolute + tolerance.ofLargest * std::max(largestMagnitude(first), largestMagnitude(second));
     std::optional<uint64_t> worst, earliest;
-    double most = 0; // of the elements that are too far apart, or of all while there are none
+    double most = 0; // of the elements that are too far apart, or of all if there are none yet
     double squares = 0, squaresOfSecond = 0;
     for (uint64_t i = 0; i < result.elements; ++i) {
       const auto [distance, share] = isReal ? compareFloats(i, result.allowed) : compareOthers(i);
@@ -191,8 +191,6 @@ public:
         squaresOfSecond += b * b;
       }
       result.share = std::max(result.share, std::isnan(share) ? INFINITY : share);
-      if (differs && !earliest)
-        most = 0;
       if ((differs && (!earliest || distance > most)) || (!differs && !earliest && distance > most)) {
         worst = i;
         most = distance;

@@ -383,16 +383,10 @@ void Service::finished(const HttpRequest &request, unsigned status, std::chrono:
     if (const std::shared_ptr<TraceExporter> collector = traces())
       collector->add(spansOf(request, status, took));
   if (log)
-    log({request.address, request.rpc.empty() ? request.method : "gRPC",
-         printableLine(request.rpc.empty() ? request.path : request.rpc),
-         request.notes ? request.notes->caller.name : "", model, request.id, status,
+    log({request.address, request.rpc.empty() ? std::string_view(request.method) : std::string_view("gRPC"),
+         request.rpc.empty() ? request.path : request.rpc,
+         request.notes ? std::string_view(request.notes->caller.name) : std::string_view(), model, request.id, status,
          std::chrono::duration<double, std::milli>(took).count()});
-}
-
-std::string AccessRecord::line() const {
-  return fmt::format("{} {} {} {} {:.3f} ms{}{} {}", address, method.empty() ? "-" : method, path.empty() ? "-" : path,
-                     status, milliseconds, key.empty() ? "" : " key " + key, model.empty() ? "" : " model " + model,
-                     id);
 }
 
 void Service::replyJson(const RouteRequest &request, std::string body, unsigned status) const {

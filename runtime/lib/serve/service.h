@@ -35,11 +35,9 @@ inline constexpr size_t mostTexts = 2048;
 
 // A request that is over, for the log.
 struct AccessRecord {
-  std::string address, method, path, key, model, id; // empty: none
+  std::string_view address, method, path, key, model, id; // of the request, which has all of them; empty: none
   unsigned status = 0;
   double milliseconds = 0;
-  // "127.0.0.1 GET /v2 200 0.123 ms key app 1f00-1"
-  std::string line() const;
 };
 
 // A request on its way through one of the routes.
@@ -76,7 +74,7 @@ public:
   // But for the number of workers.
   void setOptions(const ServiceOptions &other);
   // Called for each request that is over, by threads of the server's.
-  std::function<void(const AccessRecord &record)> log;
+  std::function<void(const AccessRecord &record)> log; // must not keep the record
   // What clients are not told of a failure.
   std::function<void(const std::string &line)> warn;
 

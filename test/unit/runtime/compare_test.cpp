@@ -168,6 +168,8 @@ TEST(Compare, UnitsInTheLastPlace) {
   const double tiny = std::nextafter(1.0, 2.0);
   EXPECT_TRUE(of<double>(VX_F64, {tiny}, {1}, units(1)).agrees());
   EXPECT_FALSE(of<double>(VX_F64, {std::nextafter(tiny, 2.0)}, {1}, units(1)).agrees());
+  EXPECT_FALSE(of<double>(VX_F64, {1}, {-1}, units(1e6)).agrees());
+  EXPECT_TRUE(of<double>(VX_F64, {5e-324}, {-5e-324}, units(2)).agrees());
   // f16 has 10 bits of mantissa and denormals, bf16 7.
   EXPECT_TRUE(of<uint16_t>(VX_F16, {0x3C01}, {0x3C00}, units(1)).agrees());
   EXPECT_FALSE(of<uint16_t>(VX_F16, {0x3C02}, {0x3C00}, units(1)).agrees());
@@ -218,6 +220,7 @@ TEST(Compare, IntegersAndBools) {
   EXPECT_EQ(of<int64_t>(VX_I64, {wide}, {wide + 1}).text(),
             "i64[1]: 1 of 1 elements differ, the most at [0]: 18014398509481984 and 18014398509481985, allowed is a "
             "difference of 0");
+  EXPECT_DOUBLE_EQ(of<int64_t>(VX_I64, {wide}, {wide + 1}).largest, 1);
   EXPECT_DOUBLE_EQ(of<int64_t>(VX_I64, {least}, {std::numeric_limits<int64_t>::max()}).largest, 18446744073709551615.0);
   EXPECT_EQ(of<uint64_t>(VX_U64, {UINT64_MAX}, {0}).worst->first, "18446744073709551615");
   EXPECT_EQ(of<int8_t>(VX_I8, {-1}, {1}).worst->first, "-1");
@@ -225,7 +228,9 @@ TEST(Compare, IntegersAndBools) {
   EXPECT_EQ(of<uint8_t>(VX_BOOL, {1, 0}, {1, 1}).text(),
             "bool[2]: 1 of 2 elements differ, the most at [1]: false and true, allowed is a difference of 0");
   // A bool of another byte than 0 and 1 is no other bool's equal, and is shown as its number.
-  EXPECT_EQ(of<uint8_t>(VX_BOOL, {2}, {1}, Tolerance{.ofIntegers = 9}).worst->first, "2");
+  const Difference byte = of<uint8_t>(VX_BOOL, {2}, {1}, Tolerance{.ofIntegers = 9});
+  EXPECT_EQ(byte.differing, 1u);
+  EXPECT_EQ(byte.worst->first, "2");
 }
 
 TEST(Compare, PackedElements) {
@@ -313,6 +318,7 @@ TEST(Compare, NumbersAsText) {
   EXPECT_EQ(vx::compare::numberText(0.0001), "0.0001");
   EXPECT_EQ(vx::compare::numberText(1e16), "1e+16");
   EXPECT_EQ(vx::compare::numberText(123456.0), "123456");
+  EXPECT_EQ(vx::compare::numberText(1e15), "1000000000000000");
   EXPECT_EQ(vx::compare::numberText(-0.0), "-0");
   EXPECT_EQ(vx::compare::numberText(-2.5), "-2.5");
 }
@@ -333,6 +339,12 @@ TEST(Compare, RefusesWhatIsWrongInItself) {
   const std::vector<double> three(3);
   EXPECT_EQ(refusal(pair.tensor, pair.tensor, Tolerance{.limits = three}),
             "compare: limits: expected one for each of 2 elements, got 3");
+  EXPECT_EQ(refusal(pair.tensor, pair.tensor, Tolerance{.limits = std::span(three).first(1)}),
+            "compare: limits: expected one for each of 2 elements, got 1");
+  Tensor longer = pair.tensor;
+  const Given three32(VX_F32, {3}, std::vector<float>(3));
+  longer.bytes = std::span(three32.bytes).first(9);
+  EXPECT_EQ(refusal(pair.tensor, longer), "compare: f32[2]: expected 8 bytes, got 9");
   Tensor shorter = pair.tensor;
   shorter.bytes = shorter.bytes.first(7);
   EXPECT_EQ(refusal(pair.tensor, shorter), "compare: f32[2]: expected 8 bytes, got 7");
@@ -342,6 +354,7 @@ TEST(Compare, RefusesWhatIsWrongInItself) {
   EXPECT_EQ(refusal({VX_F32, {large, large}, {}}, pair.tensor),
             "compare: f32[1099511627776,1099511627776]: expected sizes that memory holds");
   EXPECT_EQ(refusal({VX_STRING, {2}, {}, {"a"}}, pair.tensor), "compare: string[2]: expected 2 strings, got 1");
+  EXPECT_EQ(refusal({VX_STRING, {1}, {}, {"a", "b"}}, pair.tensor), "compare: string[1]: expected 1 strings, got 2");
   EXPECT_EQ(refusal({VX_ELEMENT_NONE, {1}, {}}, pair.tensor), "compare: none[1]: expected an element type");
 }
 
@@ -458,6 +471,8 @@ TEST(CompareDevices, RefusesWhatIsNotThere) {
   request.function = "mian";
   EXPECT_EQ(refusal(request), "2 compare: there is no function 'mian'; the functions are 'main'");
   EXPECT_TRUE(refusal(requestOf("cpu", "cpu:7")).starts_with("5 ")) << refusal(requestOf("cpu", "cpu:7"));
+  // The module has code for the CPU alone, which is not taken in the place of another device.
+  EXPECT_TRUE(refusal(requestOf("cpu", "vulkan")).starts_with("5 ")) << refusal(requestOf("cpu", "vulkan"));
   request = requestOf("cpu", "cpu");
   request.inputs.clear();
   EXPECT_TRUE(refusal(request).starts_with("1 ")) << refusal(request);
