@@ -94,6 +94,8 @@ def _dynamic_shapes(torch, arguments, dynamic, train):
 
 def export(torch, module, args, kwargs, dynamic_shapes, input_names=None, optimize=True):
     """The ONNX program of a module. Raises vx.CompileError with torch's reason."""
+    fast = torch.backends.mha.get_fastpath_enabled() # fused layers, which torch.onnx does not have
+    torch.backends.mha.set_fastpath_enabled(False)
     try:
         with quiet():
             return torch.onnx.export(module, args, kwargs=kwargs, dynamo=True, dynamic_shapes=dynamic_shapes, input_names=input_names, optimize=optimize, verbose=False)
@@ -103,6 +105,8 @@ def export(torch, module, args, kwargs, dynamic_shapes, input_names=None, optimi
         failure = _vx.CompileError(f"torch cannot export {type(module).__name__}: {reason_of(error)}")
         failure.code = "unsupported"
         raise failure from error
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def _save(program, path):

@@ -10,6 +10,7 @@ import weakref as _weakref
 import vx as _vx
 
 from ._torch import import_torch, quiet, reason_of
+from ._torch_attention import decompositions
 from ._torch_split import Split, Unsupported
 
 _MOST_MODULES = 8 # of a graph whose constants change; then it runs eagerly
@@ -72,7 +73,7 @@ def _compile_part(torch, module, inputs, dims, options):
             with quiet(), torch._guards.tracing(None): # outside of the compilation that calls the backend
                 if isinstance(module, torch.nn.Module):
                     shapes = tuple({dim: torch.export.Dim.AUTO for dim in own} or None for own in dims)
-                    module = torch.export.export(module, tuple(inputs), dynamic_shapes=shapes, strict=False).run_decompositions({})
+                    module = torch.export.export(module, tuple(inputs), dynamic_shapes=shapes, strict=False).run_decompositions(decompositions(torch))
                 torch.onnx.export(module, f=path, dynamo=True, verbose=False, input_names=names)
         except ImportError as error:
             raise Unsupported(f"torch.onnx.export needs more packages: {error}: pip install onnxscript") from None
@@ -200,8 +201,8 @@ class _Graph:
         shapes = {f"x{number}": {dim: torch.export.Dim.AUTO for dim in own} or None for number, own in enumerate(dims)}
         try:
             with quiet(), torch._guards.tracing(None), torch.no_grad(): # outside of the compilation that calls the backend
-                # Without decompositions that change anything, the program still has no op that writes in place afterwards.
-                program = torch.export.export(bridge, inputs, dynamic_shapes=(tuple(shapes.values()),), strict=False).run_decompositions({})
+                # Almost without decompositions, the program still has no op that writes in place afterwards.
+                program = torch.export.export(bridge, inputs, dynamic_shapes=(tuple(shapes.values()),), strict=False).run_decompositions(decompositions(torch))
         except Exception as error: # whatever torch raises
             raise Unsupported(f"torch cannot export it: {reason_of(error)}") from None
         signature = program.graph_signature

@@ -127,6 +127,30 @@ class Split(unittest.TestCase):
         self.assertLess(difference(got, x.grad), 1e-3 * float(x.grad.abs().max()))
 
 
+class FusedLayers(unittest.TestCase):
+    def test_encoder_layers(self):
+        """The layer that torch fuses without gradients is one module, with each kind of mask; and an export of it is torch's own."""
+        torch.manual_seed(9)
+        x = torch.randn(3, 5, 16)
+        causal = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+        padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2, [False] * 4 + [True]])
+        for norm_first, activation in ((False, "relu"), (True, "gelu")):
+            layer = nn.TransformerEncoderLayer(16, 2, 24, batch_first=True, norm_first=norm_first, activation=activation).eval()
+            for norm in (layer.norm1, layer.norm2): # which begin alike
+                nn.init.normal_(norm.weight), nn.init.normal_(norm.bias)
+            for masks in ({}, {"src_mask": causal}, {"src_key_padding_mask": padding}, {"src_mask": causal, "src_key_padding_mask": padding}):
+                with self.subTest(norm_first=norm_first, masks=list(masks)), torch.no_grad():
+                    torch._dynamo.reset()
+                    known = len(vx.torch_graphs())
+                    got, expected = torch.compile(layer, backend=vx.torch_backend)(x, **masks), layer(x, **masks)
+                    self.assertLess(difference(got, expected), 1e-5)
+                    self.assertEqual([(graph["parts"], graph["eager"], graph["reason"]) for graph in vx.torch_graphs()[known:]], [(1, [], None)])
+            with torch.no_grad():
+                result, = vx.from_torch(layer, x, **CPU)(x).values()
+                self.assertLess(difference(torch.from_numpy(result.copy()), layer(x)), 1e-5)
+            self.assertTrue(torch.backends.mha.get_fastpath_enabled())
+
+
 class Mistakes(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(8)
