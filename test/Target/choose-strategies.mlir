@@ -251,3 +251,17 @@ func.func @cumulative_sum(%x: tensor<2x65536x300xf32>) -> tensor<2x65536x300xf32
 {-#
   dialect_resources: { builtin: { w: "0x04000000" } }
 #-}
+
+// Sums of columns fill a vector, however long they are; sums of rows are shared out one by one.
+// CPU-LABEL:   func.func @column_sums(
+// CPU:           vx.fusion{{.*}} #vx.loops<tile = [16]> {
+func.func @column_sums(%x: tensor<65536x32xf32>) -> tensor<32xf32> {
+  %0 = vx.reduce sum %x axes = [0] : tensor<65536x32xf32>
+  return %0 : tensor<32xf32>
+}
+// CPU-LABEL:   func.func @row_sums(
+// CPU:           vx.fusion{{.*}} #vx.loops<tile = [1]> {
+func.func @row_sums(%x: tensor<32x65536xf32>) -> tensor<32xf32> {
+  %0 = vx.reduce sum %x axes = [1] : tensor<32x65536xf32>
+  return %0 : tensor<32xf32>
+}

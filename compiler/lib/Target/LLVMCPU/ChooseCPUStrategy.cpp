@@ -217,9 +217,11 @@ StrategyAttrInterface chooseAttention(const SymbolRanges &ranges, AttentionOp op
 }
 
 /// Tiles of about the operations of one workgroup, over the dimensions from `firstDim` on: the innermost stay whole
-/// while they fit; the one that does not is cut, and all outer ones go one by one.
+/// while they fit; the one that does not is cut, and all outer ones go one by one. The last dimension has at least
+/// `leastLast` places in a tile.
 SmallVector<int64_t> cutIntoTiles(const SymbolRanges &ranges, RankedTensorType type, int64_t firstDim,
-                                  int64_t perElement, std::optional<int64_t> column = std::nullopt) {
+                                  int64_t perElement, std::optional<int64_t> column = std::nullopt,
+                                  int64_t leastLast = 1) {
   int64_t rank = type.getRank(), budget = std::max<int64_t>(workgroupOperations / perElement, 1);
   SmallVector<int64_t> tile(rank, 0);
   if (column) {
@@ -238,6 +240,8 @@ SmallVector<int64_t> cutIntoTiles(const SymbolRanges &ranges, RankedTensorType t
     }
     // A multiple of the widest vector keeps full vectors full.
     tile[d] = budget >= 16 && d == rank - 1 ? budget / 16 * 16 : budget;
+    if (d == rank - 1)
+      tile[d] = std::max(tile[d], leastLast);
     budget = 1;
   }
   return tile;
@@ -380,7 +384,12 @@ StrategyChoice chooseStrategy(FusionOp region) {
     if (!movesRows && llvm::cast<RankedTensorType>(anchor->getResult(0).getType()).getShape() == result.getShape())
       return LoopsAttr::get(context, cutBesideRows(ranges, result, rows.getRowAxes(), perElement), /*threads=*/1);
   }
-  SmallVector<int64_t> tile = cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result));
+  // Sums whose neighbours are neighbours in memory, too, fill a vector.
+  constexpr int64_t widest = 16;
+  auto reduce = llvm::dyn_cast_or_null<ReduceOp>(anchor);
+  bool sumsColumns = reduce && !llvm::is_contained(reduce.getAxes(), typeOf(reduce.getInput()).getRank() - 1);
+  SmallVector<int64_t> tile =
+      cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result), sumsColumns ? widest : 1);
   return {LoopsAttr::get(context, tile, /*threads=*/1), product.reason};
 }
 

@@ -55,7 +55,12 @@ std::optional<LayoutTimes> estimateLayouts(ConvOp conv) {
     double each = groups > 1             ? std::max(ofGroup, ofRead / static_cast<double>(filter.getDimSize(1)))
                   : hasByteFactors(conv) ? ofBytes
                                          : product;
-    last *= static_cast<double>(groups) * (start + vectorsOf(filters / groups) * static_cast<double>(depth) * each);
+    double ofPlace = start + vectorsOf(filters / groups) * static_cast<double>(depth) * each;
+    // Bytes of a window are copied for each place of the filter.
+    constexpr double ofCopy = 1;
+    if (int64_t window = depth / filter.getDimSize(1); hasByteFactors(conv) && window > 1)
+      ofPlace += static_cast<double>(window) * ofCopy;
+    last *= static_cast<double>(groups) * ofPlace;
   }
   return LayoutTimes{first, last};
 }
