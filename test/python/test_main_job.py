@@ -152,7 +152,7 @@ class MainJob(unittest.TestCase):
         file = self.path("training.onnx")
         torch.onnx.export(network.train(), (self.train["image"][:4],), file, dynamo=True, optimize=False, input_names=["x"], dynamic_shapes=({0: "batch"},), verbose=False)
         vx.compile(file, self.path("training.vxm"), targets="cpu", train="auto", loss="cross_entropy", optimizer="adamw", batch_norm="train")
-        rows = 640
+        rows = 320
         os.makedirs(self.path("rows"), exist_ok=True)
         np.save(self.path("rows", "x.npy"), self.train["image"][:rows].numpy())
         np.save(self.path("rows", "label.npy"), self.train["label"][:rows].numpy())
@@ -173,7 +173,7 @@ class MainJob(unittest.TestCase):
 
         own(loader)
         times = {"vx-train": [], "loader": [], "arrays": []}
-        for _ in range(5):
+        for _ in range(3):
             times["vx-train"].append(tool(3) - tool(1)) # without what starts and loads
             times["loader"].append(own(loader))
             times["arrays"].append(own(*arrays))
