@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The part that observation takes of vx-serve's rate: metrics that are read each second, an access log as JSON, and traces of one request in 100, beside a server with none of these.
 
-  run_observation.py --bin BUILD/bin [--model digits|tiny] [--turns 40] [--seconds 0.5] [--clients 16] [--most 0.02] [--only log|traces|metrics]
+  run_observation.py --bin BUILD/bin [--model digits|tiny] [--turns 40] [--seconds 0.5] [--clients 16] [--most 0.02] [--part log|traces|metrics]
 
 Both servers run at once and take turns of some tenths of a second, so that a slow moment of the machine affects both. The first figure is the CPU of the server for a
 request, which other work of the machine changes least: the median over turns of its ratio to that of the turn beside it. A busy server's rate is in inverse proportion to
@@ -114,11 +114,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.25)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--most", type=float, default=0.02)
-    parser.add_argument("--only", choices=("log", "traces", "metrics"))
+    parser.add_argument("--part", choices=("log", "traces", "metrics"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench, collector = Bench(options, folder), Collector()
-        has = lambda part: options.only in (None, part)
+        has = lambda part: options.part in (None, part)
         flags = [f"--trace-url={collector.url}", f"--trace-one-in={ONE_IN}"] if has("traces") else []
         with bench.serve("off", logs=False) as off, bench.serve("on", *flags, logs=has("log")) as on:
             is_over, reads = threading.Event(), []
@@ -149,7 +149,7 @@ def main():
             # Of a median: from quartiles, as of a normal distribution.
             error = 1.2533 * (quarters[2] - quarters[0]) / 1.349 / len(cpu) ** 0.5
             print(f"{options.model}, {options.clients} clients, {options.turns} turns of {options.seconds} s each: CPU of the server for a request {middle(0, micro):.2f} us without and {middle(1, micro):.2f} us with "
-                  f"{options.only or 'log, traces and metrics'}: {100 * overhead:+.2f} % (standard error {100 * error:.2f}); "
+                  f"{options.part or 'log, traces and metrics'}: {100 * overhead:+.2f} % (standard error {100 * error:.2f}); "
                   f"rate {100 * (statistics.median(rates) - 1):+.2f} %", flush=True)
             requests = sum(b["requests"] for _, b in pairs)
             if has("log"):
