@@ -32,7 +32,8 @@ std::optional<uint64_t> findFreeMemory(const std::string &root) {
       continue;
     const size_t begin = line.find_first_not_of(' ', key.size());
     uint64_t kib = 0;
-    if (begin == std::string::npos || std::from_chars(line.data() + begin, line.data() + line.size(), kib).ec != std::errc() ||
+    if (begin == std::string::npos ||
+        std::from_chars(line.data() + begin, line.data() + line.size(), kib).ec != std::errc() ||
         kib > UINT64_MAX / 1024)
       return std::nullopt;
     return kib * 1024;

@@ -42,8 +42,8 @@ TEST_F(HostFacts, freeMemory) {
   EXPECT_EQ(findFreeMemory(root), std::nullopt);
   write("/proc/meminfo", "MemTotal:       24683652 kB\nMemFree: 1 kB\nMemAvailable:   20971520 kB\n");
   EXPECT_EQ(findFreeMemory(root), uint64_t(20) << 30);
-  for (const char *text : {"MemFree: 5 kB\n", "MemAvailable:\n", "MemAvailable: many kB\n", "MemAvailable: 99999999999999999999 kB\n",
-                           "MemAvailable: 18446744073709551615 kB\n"}) {
+  for (const char *text : {"MemFree: 5 kB\n", "MemAvailable:\n", "MemAvailable: many kB\n",
+                           "MemAvailable: 99999999999999999999 kB\n", "MemAvailable: 18446744073709551615 kB\n"}) {
     write("/proc/meminfo", text);
     EXPECT_EQ(findFreeMemory(root), std::nullopt) << text;
   }
