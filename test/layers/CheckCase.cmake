@@ -19,6 +19,7 @@ set(expected_train-links-runtime "layer check: 'kit' of layer 'train' links 'loa
 set(expected_runtime-links-image "layer check: 'loader' of layer 'runtime' links 'image' of layer 'image', allowed are: abi;runtime;base")
 set(expected_text-links-runtime "layer check: 'words' of layer 'text' links 'loader' of layer 'runtime', allowed are: base")
 set(expected_serve-links-runtime "layer check: 'server' of layer 'serve' links 'loader' of layer 'runtime', allowed are: abi;runtime-api;text;serve;base")
+set(expected_serve-links-grpc "layer check: 'server' of layer 'serve' links 'calls' of layer 'grpc', allowed are: abi;runtime-api;text;serve;base")
 set(expected_unknown-layer "vx_add_library: 'soup' names the layer 'kitchen', known are: abi;image;runtime;")
 
 if(NOT DEFINED expected_${CASE})

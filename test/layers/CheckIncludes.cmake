@@ -12,14 +12,14 @@ foreach(pair Analysis=analysis Transforms=transforms Memory=memory Conversion=co
 endforeach()
 list(APPEND files base=base dialects=dialects frontends=frontend compiler/include/vx/compiler=api runtime/include/vx/abi=abi
                   runtime/include/vx/runtime=runtime-api runtime/lib/base=runtime runtime/lib/hal=runtime runtime/lib/module=runtime
-                  runtime/lib/exec=runtime runtime/lib/image=image runtime/lib/drivers=driver runtime/lib/api=runtime-api
+                  runtime/lib/exec=runtime runtime/lib/image=image runtime/lib/grpc=grpc runtime/lib/drivers=driver runtime/lib/api=runtime-api
                   runtime/include/vx/train=train runtime/lib/train=train
                   runtime/include/vx/text=text runtime/lib/text=text
                   runtime/include/vx/serve=serve runtime/lib/serve=serve
                   runtime/include/vx/llm=serve runtime/lib/llm=serve)
 list(APPEND headers vx/base=base vx/Dialect=dialects vx/Reference=dialects vx/Frontend=frontend vx/compiler=api vx/abi=abi vx/train=train vx/text=text vx/serve=serve vx/llm=serve)
 # The runtime's own headers, which its libraries include by folder. vx.h itself is plain C that all of the runtime implements.
-set(runtime_headers base=runtime hal=runtime module=runtime exec=runtime image=image drivers=driver api=runtime-api text=text serve=serve)
+set(runtime_headers base=runtime hal=runtime module=runtime exec=runtime image=image grpc=grpc drivers=driver api=runtime-api text=text serve=serve)
 
 set(count 0)
 function(check_include file layer line headers)

@@ -260,6 +260,34 @@ def check_wrong(bench):
         bench.check("nothing is left of them", served.server.comes_about(lambda: left() == (1, 0)), left())
 
 
+def check_limits(bench):
+    """Bytes in flight, of all and of a key, and connections."""
+    keys = bench.path("grpc-limit-keys")
+    write_keys(keys, (USER, "app", "user"))
+    key = [("x-api-key", USER)]
+    large, small = digits_request(IMAGES[:100]), digits_request()  # 25,600 bytes, and 512
+    for flag, whose in (("--bytes-in-flight=20KiB", "all"), ("--bytes-per-address=20KiB", "an address"), ("--bytes-per-key=20KiB", "a key")):
+        with Grpc(bench, f"--model-dir={bench.path('models')}", f"--api-keys-file={keys}", flag, name="grpc-bytes") as served:
+            served.server.wait_for(lambda: served.failure("ModelInfer", small, metadata=key)[0] == "OK")
+            got = served.failure("ModelInfer", large, metadata=key)
+            bench.check(f"a message above the bytes of {whose}", got[0] == "RESOURCE_EXHAUSTED" and got[2]["x-vx-error-code"] == "body_too_large" and "than all that may be in flight, 20480" in got[1], got)
+    with Grpc(bench, f"--model-dir={bench.path('several')}", "--model=steps", "--connections-per-address=3", name="grpc-connections") as served:
+        server = served.server
+        server.wait_until_ready()
+        long, _ = steps_that_take(server, 6)
+        one = served.channel.unary_unary(SERVICE + "ModelInfer", request_serializer=lambda message: message.SerializeToString())
+        request = steps_request(long["inputs"][0]["data"][0])
+        running = [one.future(request) for _ in range(2)]
+        server.wait_for(lambda: metric(server, "vx_connections") == 3)
+        bench.check("bytes of a call are in flight", server.comes_about(lambda: metric(server, "vx_bytes_in_flight") >= 2 * request.ByteSize()), metric(server, "vx_bytes_in_flight"))
+        third = one.future(request)
+        refusals = lambda: served.failure("ServerLive", b"")[:2] == ("RESOURCE_EXHAUSTED", "too many connections and calls are open")
+        bench.check("more calls than connections may be open", server.comes_about(refusals))
+        for call in [*running, third]:
+            call.cancel()
+        bench.check("and again when they are over", Server.comes_about(lambda: served.failure("ServerLive", b"")[0] == "OK"))
+
+
 def wide_request(count):
     request = messages.ModelInferRequest(model_name="typed")
     request.inputs.add(name="INT64", datatype="INT64", shape=[count]).contents.int64_contents.extend([1] * count)
@@ -411,7 +439,7 @@ def check_leaving(bench):
     with Grpc(bench, f"--model-dir={bench.path('several')}", "--model=steps", name="grpc-ending", environment={"VX_SERVER__DRAIN_DELAY_S": "1"}) as served:
         server = served.server
         server.wait_until_ready()
-        long, _ = steps_that_take(server, 2)
+        long, _ = steps_that_take(server, 4)
         one = served.channel.unary_unary(SERVICE + "ModelInfer", request_serializer=lambda message: message.SerializeToString())
         running = one.future(steps_request(long["inputs"][0]["data"][0]))
         server.wait_for(lambda: metric(server, "vx_requests_in_flight") == 2)
@@ -420,6 +448,16 @@ def check_leaving(bench):
         thread.start()
         server.wait_for(lambda: "leaving" in server.logged())
         bench.check("it is not ready, and still answers", not served.client.is_server_ready() and served.client.is_server_live())
+        server.wait_for(lambda: "draining" in server.logged())
+
+        def accepts():
+            try:
+                socket.create_connection(("127.0.0.1", served.port), timeout=5).close()
+                return True
+            except ConnectionRefusedError:
+                return False
+
+        bench.check("then it accepts no more connections", server.comes_about(lambda: not accepts(), 1) and not running.done())
         bench.check("a call that was running gets its answer", len(running.result(timeout=60)) > 0)
         thread.join()
         bench.check("it has ended well", ended == [0] and "drained" in server.logged(), (ended, server.logged()[-500:]))

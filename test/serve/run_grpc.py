@@ -14,7 +14,7 @@ import tempfile
 from digits import ROOT
 from run_embeddings import Bench
 
-CHECKS = ("protocol", "types", "wrong", "keys", "leaving_calls", "slow_reader", "clients", "leaving", "grpc_tls", "start")
+CHECKS = ("protocol", "types", "wrong", "limits", "keys", "leaving_calls", "slow_reader", "clients", "leaving", "grpc_tls", "start")
 
 
 class GrpcBench(Bench):

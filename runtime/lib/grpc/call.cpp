@@ -226,11 +226,13 @@ void Call::endIfLate(Clock::time_point now) {
   Clock::rep waited = due;
   if (waited == 0 || now.time_since_epoch().count() < waited || !due.compare_exchange_strong(waited, 0))
     return;
+  // After OnDone there is neither a request nor a context.
+  const std::lock_guard guard(contextLock);
+  if (isDone)
+    return;
   if (!isOver)
     return refuse("request_timeout", fmt::format("the message of a call may take {} ms", table->patience.count()));
-  const std::lock_guard guard(contextLock);
-  if (!isDone)
-    context.TryCancel();
+  context.TryCancel();
 }
 
 void Call::release() {

@@ -73,9 +73,9 @@ private:
   std::atomic<bool> isRead = false;
   std::atomic<Clock::rep> due = 0; // when its client is too slow; 0: it is not the client that is waited for
   std::atomic<bool> wantsContents = false;
-  // gRPC may end a call within TryCancel, on the same thread.
+  // gRPC may end a call within Finish and TryCancel, on the same thread.
   std::recursive_mutex contextLock;
-  bool isDone = false; // under the lock: then there is no context
+  bool isDone = false; // under the lock
   grpc::ByteBuffer message, reply;
 };
 
