@@ -53,6 +53,7 @@ TEST_F(LogWriterTest, linesKeepTheirOrder) {
 
 TEST_F(LogWriterTest, aLineThatWaitsIsWritten) {
   LogWriter writer(descriptor, 1ms);
+  std::this_thread::sleep_for(50ms); // until its thread sleeps
   writer.append("a\n");
   for (int i = 0; i < 2000 && text().empty(); ++i)
     std::this_thread::sleep_for(5ms);
