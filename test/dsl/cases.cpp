@@ -214,6 +214,18 @@ static void addLayers(Graph &g) {
              [layer = MultiHeadAttention<8, 2>(s / "attention_window", 0, {.window = 3})](Tensor<f32, 2, "n", 8> x) {
                return layer(x, causal);
              });
+  g.function("sinusoidal", {"x"}, {"y"},
+             [](Tensor<f32, 2, "n", 8> x) { return transformer::sinusoidal_positions(x, 100); });
+  g.function("attention_cross", {"x", "a"}, {"y"},
+             [layer = transformer::CrossAttention<8, 2>(s / "attention_cross", 0.1)](
+                 Tensor<f32, 2, "n", 8> x, Tensor<f32, 2, 5, 8> a) { return layer(x, a); });
+  g.function("attention_padded", {"x", "a", "i"}, {"y"},
+             [layer = transformer::CrossAttention<8, 2>(s / "attention_padded")](
+                 Tensor<f32, 2, "n", 8> x, Tensor<f32, 2, 5, 8> a, Tensor<i64, 2, 5> i) { return layer(x, a, i > 3); });
+  LAYER("encoder_layer", ARGS(transformer::EncoderLayer<8, 2, 12>), layer, ARGS(Tensor<f32, 2, "n", 8>));
+  g.function("decoder_layer", {"x", "a", "i"}, {"y"},
+             [layer = transformer::DecoderLayer<8, 2, 12>(s / "decoder_layer", 0.1)](
+                 Tensor<f32, 2, "n", 8> x, Tensor<f32, 2, 5, 8> a, Tensor<i64, 2, 5> i) { return layer(x, a, i > 3); });
   LAYER("feed_forward", ARGS(transformer::FeedForward<4>), layer, ARGS(Tensor<f32, 2, "n", 4>));
   LAYER("feed_forward_gated", ARGS(transformer::FeedForward<4, 6, true>), layer, ARGS(Tensor<f32, 2, "n", 4>));
   g.function("rnn", {"x", "h"}, {"y", "last"},

@@ -142,6 +142,49 @@ def attention(x, p, heads, key_heads=None, causal=False, window=0, theta=0):
     return y @ p["out_proj.weight"].T + p.get("out_proj.bias", 0)
 
 
+def attention_to(x, memory, p, heads, hidden=None):
+    width, depth = x.shape[2], x.shape[2] // heads
+    weights, biases = (np.split(p[f"in_proj_{kind}"], 3) for kind in ("weight", "bias"))
+    split = lambda part: part.reshape(*part.shape[:2], heads, depth).transpose(0, 2, 1, 3)
+    q, k, v = (split(part @ weight.T + bias) for part, weight, bias in zip((x, memory, memory), weights, biases))
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(depth)
+    if hidden is not None:
+        scores = np.where(hidden[:, None, None], -np.inf, scores)
+    return (softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ p["out_proj.weight"].T + p["out_proj.bias"]
+
+
+def sinusoidal(x, theta=100):
+    table, places = np.zeros(x.shape[1:]), np.arange(x.shape[1])[:, None]
+    angle = places * theta**(-np.arange(0, x.shape[2], 2) / x.shape[2])
+    table[:, 0::2], table[:, 1::2] = np.sin(angle), np.cos(angle)
+    return x + table
+
+
+def of_part(p, part):
+    return {name.removeprefix(part + "."): value for name, value in p.items() if name.startswith(part + ".")}
+
+
+def normed(x, p, part):
+    own = of_part(p, part)
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * own["weight"] + own["bias"]
+
+
+def fed(x, p):
+    return np.maximum(x @ p["linear1.weight"].T + p["linear1.bias"], 0) @ p["linear2.weight"].T + p["linear2.bias"]
+
+
+def encoder_layer(x, p):
+    y = normed(x + attention(x, of_part(p, "self_attn"), 2), p, "norm1")
+    return normed(y + fed(y, p), p, "norm2")
+
+
+def decoder_layer(x, a, i, p):
+    y = normed(x + attention(x, of_part(p, "self_attn"), 2, causal=True), p, "norm1")
+    z = normed(y + attention_to(y, a, of_part(p, "multihead_attn"), 2, i > 3), p, "norm2")
+    return normed(z + fed(z, p), p, "norm3")
+
+
 def recurrent(kind, x, p, h, c=None):
     ys = []
     for row in x:
@@ -222,6 +265,8 @@ LAYERS = {
     "batch_norm": lambda x, p: (x - p["running_mean"][:, None]) / np.sqrt(p["running_var"][:, None] + 1e-5) * p["weight"][:, None] + p["bias"][:, None],
     "group_norm": group_norm, "attention": lambda x, p: attention(x, p, 2), "attention_causal": lambda x, p: attention(x, p, 2, causal=True),
     "attention_groups": lambda x, p: attention(x, p, 4, 2, causal=True, theta=100),
+    "attention_cross": lambda x, a, p: attention_to(x, a, p, 2), "attention_padded": lambda x, a, i, p: attention_to(x, a, p, 2, i > 3),
+    "encoder_layer": encoder_layer, "decoder_layer": decoder_layer,
     "attention_window": lambda x, p: attention(x, p, 2, causal=True, window=3),
     "feed_forward": lambda x, p: gelu(x @ p["up.weight"].T + p["up.bias"]) @ p["down.weight"].T + p["down.bias"],
     "feed_forward_gated": lambda x, p: ((lambda g: g * sigmoid(g))(x @ p["gate.weight"].T + p["gate.bias"]) * (x @ p["up.weight"].T + p["up.bias"]))
@@ -231,7 +276,7 @@ LAYERS = {
     "max_pool_padded": lambda x, p: windows(x, (3,), 2, 1, -np.inf).max(-1), "avg_pool": lambda x, p: windows(x, (3, 3), 2, 1, 0).mean((-2, -1)),
     "sequential": sequential,
 }
-FUNCTIONS.update(loop=loop, loop_two=loop_two, loop_in_loop=loop_in_loop, scan=scan)
+FUNCTIONS.update(sinusoidal=sinusoidal, loop=loop, loop_two=loop_two, loop_in_loop=loop_in_loop, scan=scan)
 
 # What no model of ONNX says, with the reason.
 REFUSED = {name: "it computes a loss" for name in ("cross_entropy", "cross_entropy_smooth", "cross_entropy_some", "cross_entropy_classes", "cross_entropy_rows",

@@ -11,6 +11,7 @@
 #ifndef VX_BUILDER_HPP
 #define VX_BUILDER_HPP
 
+#include "vx/builder/attention.hpp"
 #include "vx/builder/control.hpp"
 #include "vx/builder/dim.hpp"
 #include "vx/builder/functions.hpp"
