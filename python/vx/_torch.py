@@ -43,7 +43,7 @@ def _modes(module, train):
 def quiet():
     """Without the lines that torch's exporter prints."""
     level = _logging.root.manager.disable
-    _logging.disable(_logging.CRITICAL)
+    _logging.disable(_logging.WARNING)
     try:
         with _warnings.catch_warnings(), _contextlib.redirect_stdout(_io.StringIO()), _contextlib.redirect_stderr(_io.StringIO()):
             _warnings.simplefilter("ignore")
@@ -94,8 +94,6 @@ def _dynamic_shapes(torch, arguments, dynamic, train):
 
 def export(torch, module, args, kwargs, dynamic_shapes, input_names=None, optimize=True):
     """The ONNX program of a module. Raises vx.CompileError with torch's reason."""
-    fast = torch.backends.mha.get_fastpath_enabled() # fused layers, which torch.onnx does not have
-    torch.backends.mha.set_fastpath_enabled(False)
     try:
         with quiet():
             return torch.onnx.export(module, args, kwargs=kwargs, dynamo=True, dynamic_shapes=dynamic_shapes, input_names=input_names, optimize=optimize, verbose=False)
@@ -105,8 +103,6 @@ def export(torch, module, args, kwargs, dynamic_shapes, input_names=None, optimi
         failure = _vx.CompileError(f"torch cannot export {type(module).__name__}: {reason_of(error)}")
         failure.code = "unsupported"
         raise failure from error
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def _save(program, path):
