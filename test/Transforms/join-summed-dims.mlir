@@ -32,3 +32,47 @@ func.func @apart(%a: tensor<3x5x7xf32>, %b: tensor<3x2x5xf32>, %c: tensor<5x3xf3
   %1 = vx.contract %a, %c batch = [] x [] contracting = [0, 1] x [1, 0] : tensor<3x5x7xf32>, tensor<5x3xf32>
   return %0, %1 : tensor<7x2xf32>, tensor<7xf32>
 }
+
+// Neighbouring axes of a reduction are one, through elementwise ops that nothing else reads.
+// CHECK-LABEL: func.func @reduction(
+// CHECK:         %[[X:.+]] = vx.reshape %{{.+}} : tensor<2x3x5x7xf32> -> tensor<2x3x35xf32>
+// CHECK:         vx.reduce max %[[X]] axes = [2] : tensor<2x3x35xf32>
+func.func @reduction(%x: tensor<2x3x5x7xf32>) -> tensor<2x3xf32> {
+  %0 = vx.reduce max %x axes = [2, 3] : tensor<2x3x5x7xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// Axes that are no neighbours stay two.
+// CHECK-LABEL: func.func @two_runs(
+// CHECK:         %[[X:.+]] = vx.reshape %{{.+}} : tensor<2x3x5x7x4x6xf32> -> tensor<6x5x7x24xf32>
+// CHECK:         vx.reduce sum %[[X]] axes = [0, 3] : tensor<6x5x7x24xf32>
+func.func @two_runs(%x: tensor<2x3x5x7x4x6xf32>) -> tensor<5x7xf32> {
+  %0 = vx.reduce sum %x axes = [0, 1, 4, 5] : tensor<2x3x5x7x4x6xf32>
+  return %0 : tensor<5x7xf32>
+}
+
+// CHECK-LABEL: func.func @elementwise(
+// CHECK-NOT:     vx.mul
+// CHECK:         %[[X:.+]] = vx.reshape %{{.+}} : tensor<2x3x5xf32> -> tensor<2x15xf32>
+// CHECK:         %[[S:.+]] = vx.broadcast %{{.+}}, [] : tensor<f32> -> tensor<2x15xf32>
+// CHECK:         %[[M:.+]] = vx.mul %[[X]], %[[S]] : tensor<2x15xf32>, tensor<2x15xf32>
+// CHECK:         vx.reduce sum %[[M]] axes = [1] : tensor<2x15xf32>
+func.func @elementwise(%x: tensor<2x3x5xf32>, %s: tensor<f32>) -> tensor<2xf32> {
+  %b = vx.broadcast %s, [] : tensor<f32> -> tensor<2x3x5xf32>
+  %m = vx.mul %x, %b : tensor<2x3x5xf32>, tensor<2x3x5xf32>
+  %0 = vx.reduce sum %m axes = [1, 2] : tensor<2x3x5xf32>
+  return %0 : tensor<2xf32>
+}
+
+// Another op reads the product, or a factor lies along a joined dimension: nothing is joined.
+// CHECK-LABEL: func.func @not_joined(
+// CHECK-NOT:     vx.reshape
+// CHECK:         return
+func.func @not_joined(%x: tensor<2x3x5xf32>, %c: tensor<3xf32>) -> (tensor<2xf32>, tensor<2x3x5xf32>, tensor<2xf32>) {
+  %m = vx.mul %x, %x : tensor<2x3x5xf32>, tensor<2x3x5xf32>
+  %0 = vx.reduce sum %m axes = [1, 2] : tensor<2x3x5xf32>
+  %b = vx.broadcast %c, [1] : tensor<3xf32> -> tensor<2x3x5xf32>
+  %d = vx.sub %x, %b : tensor<2x3x5xf32>, tensor<2x3x5xf32>
+  %1 = vx.reduce sum %d axes = [1, 2] : tensor<2x3x5xf32>
+  return %0, %m, %1 : tensor<2xf32>, tensor<2x3x5xf32>, tensor<2xf32>
+}

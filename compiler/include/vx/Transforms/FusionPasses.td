@@ -208,7 +208,7 @@ def JoinColumnSumsPass : Pass<"vx-join-column-sums", "::mlir::func::FuncOp"> {
 }
 
 def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
-  let summary = "Make one dimension of neighbours that a contraction sums";
+  let summary = "Make one dimension of neighbours that a contraction or a reduction sums";
   let description = [{
     Dimensions that a contraction sums and that are neighbours in both operands, in the same order, become one by a reshape of each:
 
@@ -218,7 +218,8 @@ def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
         %2 = vx.reshape %b : ... -> tensor<4096x64xf32>
         %0 = vx.contract %1, %2 batch = [] x [] contracting = [0] x [0] : tensor<4096x768xf32>, tensor<4096x64xf32>
 
-    Strategies know sums along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph phase,
+    So do neighbouring axes of a reduction, through elementwise ops that nothing else reads, if all that they read lies in memory or is one
+    number. Strategies know sums along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph phase,
     an expression for each dimension. Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
