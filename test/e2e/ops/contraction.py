@@ -251,6 +251,9 @@ def convolutions():
             ("one_column", "f32", [2, 2, 9, 3], 1, [2, 3], [1, 1], [2, 1], [0, 0], [0, 0], 1),
             ("one_column_3d", "f32", [2, 2, 8, 8, 2], 1, [3, 2, 2], [1, 2, 1], [2, 2, 1], [2, 0, 0], [0, 0, 0], 1),
             ("i32", "i32", [1, 4, 5, 5], 6, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 2), ("ui8", "ui8", [2, 3, 5, 5], 3, [2, 3], [2, 1], [1, 1], [1, 1], [0, 1], 1),
+            # Several samples lie in one tile, and the last tile has fewer.
+            ("small_images", "f32", [150, 5, 2, 2], 17, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1), ("one_place", "f32", [131, 7, 1, 1], 5, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1),
+            ("small_strided", "f32", [67, 4, 3, 5], 6, [2, 3], [2, 2], [1, 1], [0, 1], [1, 1], 2),
             *random_convolutions(30)):
         channels = input_dims[1] // groups
         filter_dims = [filters, channels] + kernel

@@ -130,8 +130,14 @@ StrategyChoice chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTe
   // Tiles of equal height, so that none is left with a row or two.
   int64_t rows = llvm::divideCeil(outer, llvm::divideCeil(outer, std::max<int64_t>(places / inner, 1)));
   int64_t rowTiles = llvm::divideCeil(outer, rows);
-  if (rows < outer || result.isDynamicDim(1))
+  if (rows < outer || result.isDynamicDim(1)) {
     tile[1] = rows;
+  } else {
+    // Small images share the filter that their tile reads.
+    int64_t samples = std::max<int64_t>(getPlannedSize(ranges, result, 0), 1);
+    tile[0] = std::clamp<int64_t>(places / std::max<int64_t>(outer * inner, 1), 1, samples);
+    rowTiles = llvm::divideCeil(samples, tile[0]);
+  }
   int64_t columns = channels;
   while (columns > std::max(leastColumns, unit) && rowTiles * llvm::divideCeil(channels, columns) < leastWorkgroups)
     columns = llvm::alignTo(llvm::divideCeil(columns, 2), unit);
