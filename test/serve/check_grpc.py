@@ -271,21 +271,28 @@ def check_limits(bench):
             served.server.wait_for(lambda: served.failure("ModelInfer", small, metadata=key)[0] == "OK")
             got = served.failure("ModelInfer", large, metadata=key)
             bench.check(f"a message above the bytes of {whose}", got[0] == "RESOURCE_EXHAUSTED" and got[2]["x-vx-error-code"] == "body_too_large" and "than all that may be in flight, 20480" in got[1], got)
-    with Grpc(bench, f"--model-dir={bench.path('several')}", "--model=steps", "--connections-per-address=3", name="grpc-connections") as served:
+    with Grpc(bench, f"--model-dir={bench.path('several')}", "--model=steps", name="grpc-connections") as served:
         server = served.server
         server.wait_until_ready()
-        long, _ = steps_that_take(server, 6)
+        long, _ = steps_that_take(server, 4)
         one = served.channel.unary_unary(SERVICE + "ModelInfer", request_serializer=lambda message: message.SerializeToString())
         request = steps_request(long["inputs"][0]["data"][0])
-        running = [one.future(request) for _ in range(2)]
-        server.wait_for(lambda: metric(server, "vx_connections") == 3)
-        bench.check("bytes of a call are in flight", server.comes_about(lambda: metric(server, "vx_bytes_in_flight") >= 2 * request.ByteSize()), metric(server, "vx_bytes_in_flight"))
-        third = one.future(request)
-        refusals = lambda: served.failure("ServerLive", b"")[:2] == ("RESOURCE_EXHAUSTED", "too many connections and calls are open")
-        bench.check("more calls than connections may be open", server.comes_about(refusals))
-        for call in [*running, third]:
-            call.cancel()
-        bench.check("and again when they are over", Server.comes_about(lambda: served.failure("ServerLive", b"")[0] == "OK"))
+        running = one.future(request)
+        bench.check("bytes of a call are in flight", server.comes_about(lambda: metric(server, "vx_bytes_in_flight") >= request.ByteSize()), metric(server, "vx_bytes_in_flight"))
+        running.cancel()
+    with Grpc(bench, f"--model-dir={bench.path('models')}", "--connections-per-address=1", name="grpc-connection") as served:
+        live = lambda: served.failure("ServerLive", b"")[:2]
+        served.server.wait_for(lambda: live()[0] == "OK")
+        over = threading.Event()
+
+        def nothing():
+            over.wait(20)
+            yield from ()
+
+        held = served.channel.stream_unary(SERVICE + "ServerLive").future(nothing(), timeout=20)
+        bench.check("more calls than connections may be open", Server.comes_about(lambda: live() == ("RESOURCE_EXHAUSTED", "too many connections and calls are open"), 10), live())
+        over.set()
+        bench.check("and again when it is over", Server.comes_about(lambda: live()[0] == "OK"), held)
 
 
 def wide_request(count):
