@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <random>
 
 namespace vx::serve {
@@ -68,17 +70,25 @@ Value makeUpRows(const Value &tensor, int64_t rows, std::mt19937 &random) {
 Value joinRows(std::span<const Value> parts, int64_t rows) {
   std::vector<int64_t> dims(parts[0].dims().begin(), parts[0].dims().end());
   dims[0] = rows;
-  const size_t bytes = rowBytes(parts[0]);
-  std::vector<std::byte> joined(static_cast<size_t>(rows) * bytes);
+  const size_t bytes = rowBytes(parts[0]), size = static_cast<size_t>(rows) * bytes;
+  // A batch of images takes megabytes: each byte is written once, where a device reads it.
+  constexpr std::align_val_t alignment{64};
+  const auto release = [](void *memory) { ::operator delete(memory, alignment); };
+  std::unique_ptr<void, decltype(release)> memory(::operator new(size, alignment), release);
+  auto *joined = static_cast<std::byte *>(memory.get());
   size_t at = 0;
   for (const Value &part : parts) {
     const std::span<const std::byte> from = part.bytes();
-    std::memcpy(joined.data() + at, from.data(), from.size());
+    std::memcpy(joined + at, from.data(), from.size());
     at += from.size();
   }
-  for (; at < joined.size(); at += bytes)
-    std::memcpy(joined.data() + at, parts[0].bytes().data(), bytes);
-  return Value::raw(parts[0].info().element_type, dims, joined.data(), joined.size());
+  for (; at < size; at += bytes)
+    std::memcpy(joined + at, parts[0].bytes().data(), bytes);
+  vx_value *value = nullptr;
+  check(vx_tensor_wrap(parts[0].info().element_type, static_cast<uint32_t>(dims.size()), dims.data(), joined, size,
+                       release, memory.get(), &value));
+  (void)memory.release();
+  return Value(value);
 }
 
 void describeJob(TensorJob &job, const RowFacts &facts) {
