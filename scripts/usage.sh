@@ -12,7 +12,7 @@ check_usage() {
       -[A-Za-z-]*)
         flag=${argument%%=*}
         # Not in the middle of another flag.
-        printf '%s\n' "$text" | grep -qE -- "(^|[^A-Za-z0-9-])$flag([^A-Za-z0-9-]|\$)" || refuse_usage "$argument"
+        grep -qE -- "(^|[^A-Za-z0-9-])$flag([^A-Za-z0-9-]|\$)" <<<"$text" || refuse_usage "$argument"
         ;;
       *)
         operands=$((operands + 1))
