@@ -313,6 +313,21 @@ def check_backends(tree):
             yield f"{page}: expected '{words}'"
 
 
+def check_codegen(tree):
+    """The page has the strategies of products of each target, and the reasons of those in plain loops, word for word."""
+    page = "docs/codegen.md"
+    parts = sections(tree.read(page), 2)
+    source = tree.read("compiler/lib/Analysis/StrategyChoice.cpp")
+    reasons, got = re.findall(r'return "(.*)";', source), [row[0] for row in rows(parts.get("Products in plain loops", ""))]
+    if got != reasons:
+        yield f"{page}: expected the reasons {reasons}, got {got}"
+    for path in ("compiler/lib/Target/LLVMCPU/ChooseCPUStrategy.cpp", "compiler/lib/Codegen/GPU/ChooseGPUStrategy.cpp"):
+        mnemonics = dict(re.findall(r'def VX_(\w+)Attr : VX_\w+<"\w+", "(\w+)"', tree.read("dialects/include/vx/Dialect/VX/IR/VXStrategies.td")))
+        for name in sorted(set(re.findall(r"(\w+)Attr::get\(", tree.read(path))) & {"CPUProduct", "CPUDepthwise", "TiledProduct", "Mma", "Rows", "ThreadRows"}):
+            if f"`{mnemonics[name]}`" not in parts.get("Strategies", ""):
+                yield f"{page}: the strategy '{mnemonics[name]}' of {path} is missing"
+
+
 def check_platforms(tree):
     """Each variant of docs/backends.md and each driver of the runtime has a state."""
     page = "docs/platforms.md"
