@@ -81,6 +81,14 @@ def products():
         yield Case(f"product_{name}_17x20x{k}", {"x": Input("f32", [17, k], uniform())},
                    f"{constant_bytes(name, [20, k], rng)}  %r = vx.contract %x, %wd batch = [] x [] contracting = [1] x [1] : "
                    f"{tensor_type('f32', [17, k])}, {tensor_type('f32', [20, k])}", {"r": Result("f32", [17, 20], bound)})
+    # The sum runs along the left factor's first dimension: its neighbours are a row apart.
+    for name in ("q4_0", "q4_1", "q8_0", "q4_k"):
+        k = 512
+        bound = at_most(lambda inputs, most=largest(name): (512 + 4) * most * 2.0**-22, "(k + 4) * 2 * epsilon * the largest product")
+        for m in (1, 3, 17):
+            yield Case(f"product_{name}_columns_of_{m}", {"x": Input("f32", [k, m], uniform())},
+                       f"{constant_bytes(name, [33, k], rng)}  %r = vx.contract %x, %wd batch = [] x [] contracting = [0] x [1] : "
+                       f"{tensor_type('f32', [k, m])}, {tensor_type('f32', [33, k])}", {"r": Result("f32", [m, 33], bound)})
     # Any number of rows, as a prompt has.
     for name in ("q4_1", "q8_0", "q6_k"):
         k = 256
