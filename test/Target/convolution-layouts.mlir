@@ -44,6 +44,24 @@ func.func @beside_product(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> 
 
 // -----
 
+// A bias and a rectifier, which are made in either layout, join the region too.
+// CHECK-LABEL: func.func @through_bias(
+// CHECK:         vx.conv {{.*}} groups = 64 channels_last
+// CHECK:         vx.conv {{.*}} groups = 1 channels_last
+func.func @through_bias(%x: tensor<1x64x56x56xf32>, %b: tensor<64xf32>) -> tensor<1x64x56x56xf32> {
+  %w = vx.constant dense<3.0> : tensor<64x1x3x3xf32>
+  %v = vx.constant dense<3.0> : tensor<64x64x3x3xf32>
+  %z = vx.constant dense<0.0> : tensor<1x64x56x56xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 64 : tensor<1x64x56x56xf32>, tensor<64x1x3x3xf32>
+  %1 = vx.broadcast %b, [1] : tensor<64xf32> -> tensor<1x64x56x56xf32>
+  %2 = vx.add %0, %1 : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>
+  %3 = vx.max %2, %z : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>
+  %4 = vx.conv %3, %v strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>
+  return %4 : tensor<1x64x56x56xf32>
+}
+
+// -----
+
 // A softmax parts regions: each has its own layout.
 // CHECK-LABEL: func.func @two_regions(
 // CHECK:         vx.conv {{.*}} groups = 64 {vx.anchor}

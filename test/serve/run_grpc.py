@@ -38,7 +38,7 @@ def main():
         return 77
     try:
         import tritonclient.grpc  # noqa: F401
-    except ImportError:
+    except (ImportError, RuntimeError):  # the second where the package has no gRPC
         print("no tritonclient[grpc]")
         return 77
     import check_grpc
