@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/targets: the tree's page is that of its reports; reports that are wrong are refused with the reason; what is kept of a report.
+"""scripts/targets writes the tree's page from its reports, refuses wrong reports with the reason, and keeps no host or command line of a report.
 
     check_targets.py REPOSITORY
 """

@@ -119,14 +119,14 @@ OutputVerdict judge(const Tensor &got, const Tensor &want, const OutputRule &rul
             element->first};
   }
   if (difference.rmsShare > 1)
-    return {
-        false,
-        difference.rmsShare,
-        fmt::format("{}: the root mean square of the difference is {:.3g} of that of what is wanted, allowed is {:.3g}",
-                    type, difference.rms, rule.rms),
-        {},
-        {},
-        {}};
+    return {false,
+            difference.rmsShare,
+            fmt::format("{0}: root mean square of the difference, by that of the expected values: expected at most "
+                        "{2:.3g}, got {1:.3g}",
+                        type, difference.rms, rule.rms),
+            {},
+            {},
+            {}};
   return {true, std::max(difference.share, difference.rmsShare), type, {}, {}, {}};
 }
 

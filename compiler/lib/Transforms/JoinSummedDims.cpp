@@ -23,7 +23,19 @@ struct Pair {
   int64_t lhs, rhs;
 };
 
-/// What an operand becomes when each dimension of `joined` is a part of the one before.
+/// The dimensions of `type` after each dimension of `joined` has become a part of the one before.
+SmallVector<DimAttr> joinDims(RankedTensorType type, const llvm::SmallDenseSet<int64_t> &joined) {
+  SmallVector<DimAttr> dims;
+  for (auto [d, dim] : llvm::enumerate(getDims(type))) {
+    if (joined.contains(static_cast<int64_t>(d)))
+      dims.back() = dims.back() * dim;
+    else
+      dims.push_back(dim);
+  }
+  return dims;
+}
+
+/// A contraction's operand with joined dimensions, and its lists of dimensions.
 struct Side {
   Value value;
   SmallVector<int64_t> batch, contracting;
@@ -31,17 +43,12 @@ struct Side {
 
 Side join(GraphBuilder &g, Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracting,
           const llvm::SmallDenseSet<int64_t> &joined) {
-  SmallVector<DimAttr> dims;
+  RankedTensorType type = g.typeOf(value);
   SmallVector<int64_t> placeOf;
-  for (auto [d, dim] : llvm::enumerate(getDims(g.typeOf(value)))) {
-    if (joined.contains(static_cast<int64_t>(d)))
-      dims.back() = dims.back() * dim;
-    else
-      dims.push_back(dim);
-    placeOf.push_back(static_cast<int64_t>(dims.size()) - 1);
-  }
+  for (int64_t d = 0, place = -1; d < type.getRank(); ++d)
+    placeOf.push_back(joined.contains(d) ? place : ++place);
   Side side;
-  side.value = g.reshape(value, dims);
+  side.value = g.reshape(value, joinDims(type, joined));
   for (int64_t d : batch)
     side.batch.push_back(placeOf[d]);
   for (int64_t d : contracting)
@@ -100,7 +107,7 @@ public:
 
   Value join(Value value) {
     Operation *op = value.getDefiningOp();
-    SmallVector<DimAttr> dims = joinDims(typeOf(value));
+    SmallVector<DimAttr> dims = joinDims(typeOf(value), joined);
     if (op && isScalar(op))
       return g.broadcastInDim(op->getOperand(0), dims, {});
     if (!op || !isElementwise(op) || op->hasTrait<OpTrait::Anchor>())
@@ -122,17 +129,6 @@ private:
   static bool isElementwise(Operation *op) {
     return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 && op->hasOneUse() &&
            llvm::all_of(op->getOperandTypes(), [](Type type) { return isa<RankedTensorType>(type); });
-  }
-
-  SmallVector<DimAttr> joinDims(RankedTensorType type) const {
-    SmallVector<DimAttr> dims;
-    for (auto [d, dim] : llvm::enumerate(getDims(type))) {
-      if (joined.contains(static_cast<int64_t>(d)))
-        dims.back() = dims.back() * dim;
-      else
-        dims.push_back(dim);
-    }
-    return dims;
   }
 
   GraphBuilder &g;

@@ -94,10 +94,11 @@ bool isElementwise(Operation *op) {
 }
 
 struct ConvertConv : OpRewritePattern<ConvOp> {
-  ConvertConv(MLIRContext *context, const llvm::DenseSet<Operation *> &left) : OpRewritePattern(context), left(left) {}
+  ConvertConv(MLIRContext *context, const llvm::DenseSet<Operation *> &channelsFirst)
+      : OpRewritePattern(context), channelsFirst(channelsFirst) {}
 
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &rewriter) const override {
-    if (op.getChannelsLast() || left.contains(op))
+    if (op.getChannelsLast() || channelsFirst.contains(op))
       return failure();
     RankedTensorType type = typeOf(op.getInput());
     Value input = TransposeOp::create(rewriter, op.getLoc(), withChannelsLast(type), op.getInput(),
@@ -109,7 +110,7 @@ struct ConvertConv : OpRewritePattern<ConvOp> {
   }
 
 private:
-  const llvm::DenseSet<Operation *> &left; // keep their channels first
+  const llvm::DenseSet<Operation *> &channelsFirst; // convolutions that stay as they are
 };
 
 /// Both operands have their channels last, and the result has its filters and channels behind the places of the kernel.
@@ -309,7 +310,7 @@ private:
   llvm::DenseSet<Operation *> members;
 };
 
-/// The operands of `op` whose layout is that of its result.
+/// The images that `op` reads: operands that have the layout of its region.
 SmallVector<Value> getOperandsInLayout(Operation *op) {
   if (isa<ConvOp, ReduceWindowOp, ReduceOp, PadOp>(op))
     return {op->getOperand(0)};
@@ -413,11 +414,11 @@ struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> 
     getOperation().walk([&](ConvFilterOp) { isAnyWanted |= factors.empty(); });
     if (!isAnyWanted)
       return;
-    llvm::DenseSet<Operation *> left;
+    llvm::DenseSet<Operation *> channelsFirst;
     if (estimates.times && estimates.move)
-      left = LayoutRegions(getOperation(), estimates).findChannelsFirst();
+      channelsFirst = LayoutRegions(getOperation(), estimates).findChannelsFirst();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ConvertConv>(&getContext(), left);
+    patterns.add<ConvertConv>(&getContext(), channelsFirst);
     patterns.add<ConvertConvFilter, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce,
                  SinkThroughConcat, SinkThroughPad, TransposeToReshape>(&getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))

@@ -10,9 +10,9 @@ namespace vx::serve {
 
 class GrpcServer {
 public:
-  // Listens at a port of the host's, and answers from then on. The handler outlives it, and the state is that of the
-  // server of HTTP. Throws Error::io for an address that cannot be used and for a library that is not there, and
-  // Error::data for files of TLS that are wrong.
+  // Listens at `port` of `host`, and answers calls until it is drained. `handler` must outlive the server; `state` is
+  // shared with the HTTP server, so that both count against the same limits. Throws Error::io for an address that
+  // cannot be used and for a missing library, and Error::data for wrong TLS files.
   GrpcServer(const std::string &host, uint16_t port, const TlsFiles &tls, std::shared_ptr<ServerState> state,
              HttpHandler &handler);
   // Ends all calls at once.
