@@ -1,25 +1,21 @@
 // The machine that a tool runs on.
 #include "host_facts.h"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
+#include "../base/scratch_folder.h"
 
 using namespace vx::tools;
 
 namespace {
 
-class HostFacts : public testing::Test {
+class HostFacts : public vx::test::ScratchFolder {
 protected:
-  HostFacts() : root(testing::TempDir() + "host_facts") {
-    std::filesystem::remove_all(root);
+  HostFacts() : root(folder.string()) {
     std::filesystem::create_directories(root + "/proc/1");
     std::filesystem::create_directories(root + "/run");
   }
-  void write(const std::string &name, const std::string &text) { std::ofstream(root + name) << text; }
+  void write(const std::string &name, const std::string &text) { put(root + name, text); }
 
-  std::string root;
+  const std::string root;
 };
 
 } // namespace
