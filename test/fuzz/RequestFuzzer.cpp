@@ -34,15 +34,15 @@ void readTensor(const nlohmann::json &document, std::string_view binary) {
   vx_argument_info argument = {};
   argument.name = "x";
   argument.element_type = *type;
-  const Value value = readKserveTensor(document, argument, binary, "inputs[0]");
+  const Value value = readKserveTensor(document, argument, binary, "inputs[0]", nullptr);
   std::string json, bytes;
   writeKserveTensor(json, "x", value, &bytes);
   std::string_view rest = bytes;
-  check(isSame(value, readKserveTensor(parseJson(json), argument, rest, "inputs[0]")) && rest.empty());
+  check(isSame(value, readKserveTensor(parseJson(json), argument, rest, "inputs[0]", nullptr)) && rest.empty());
   json.clear();
   writeKserveTensor(json, "x", value, nullptr);
   rest = {};
-  check(isSame(value, readKserveTensor(parseJson(json), argument, rest, "inputs[0]")));
+  check(isSame(value, readKserveTensor(parseJson(json), argument, rest, "inputs[0]", nullptr)));
 }
 
 } // namespace

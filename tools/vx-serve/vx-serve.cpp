@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -296,6 +297,15 @@ private:
 
 } // namespace
 
+// Bodies of megabytes come and go with each request. By default their memory goes back to the system each time, the
+// next request has a page fault for each page, and threads wait for one another in them.
+static void keepFreedMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20); // the most that glibc takes
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 static int run(const char *name, int argc, char **argv) {
   CLI::App app("Serves embeddings and any module over HTTP.");
   ConfigurationOptions options;
@@ -317,6 +327,7 @@ static int run(const char *name, int argc, char **argv) {
   if (prints || checks)
     return 0;
   raiseDescriptors();
+  keepFreedMemory();
   try {
     return Server(name, sources, *configuration).run();
   } catch (const serve::Error &error) {

@@ -3,19 +3,13 @@
 #include "vx/base/utf8.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace vx {
 
 Value::~Value() {
-  std::free(owned);
   if (releaseHost)
     releaseHost(releaseArgument);
-}
-
-static void *allocateHost(uint64_t size) {
-  return std::aligned_alloc(VX_BUFFER_ALIGNMENT, (size / VX_BUFFER_ALIGNMENT + 1) * VX_BUFFER_ALIGNMENT);
 }
 
 static Status checkTensor(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size) {
@@ -52,17 +46,18 @@ Status Value::wrapTensor(vx_element_type type, std::span<const int64_t> dims, co
 Status Value::copyTensor(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size,
                          Ref<Value> &result) {
   VX_RETURN_IF_ERROR(checkTensor(type, dims, data, size));
-  void *copy = allocateHost(size);
+  AlignedMemory copy = allocateAligned(size);
   if (!copy)
     return failure(VX_OUT_OF_MEMORY, "{}: asked for {} bytes, but the system has no more memory",
                    tensorTypeString(type, dims), size);
   if (size)
-    std::memcpy(copy, data, size);
+    std::memcpy(copy.get(), data, size);
   Ref<Value> value = makeRef<Value>();
   value->type = type;
   value->shape.assign(dims.begin(), dims.end());
   value->byteSize = size;
-  value->host = value->owned = copy;
+  value->host = copy.get();
+  value->owned = std::move(copy);
   result = std::move(value);
   return okStatus();
 }
@@ -161,15 +156,13 @@ Status Value::hostBytes(const void *&bytes) const {
   }
   std::lock_guard lock(fetchMutex);
   if (!host) {
-    void *copy = allocateHost(byteSize);
+    AlignedMemory copy = allocateAligned(byteSize);
     if (!copy)
       return failure(VX_OUT_OF_MEMORY, "{}: asked for {} bytes, but the system has no more memory", typeString(),
                      byteSize);
-    if (Status status = deviceContext->download({deviceMemory.get(), deviceOffset, byteSize}, copy); !status.ok()) {
-      std::free(copy);
-      return status;
-    }
-    host = owned = copy;
+    VX_RETURN_IF_ERROR(deviceContext->download({deviceMemory.get(), deviceOffset, byteSize}, copy.get()));
+    host = copy.get();
+    owned = std::move(copy);
   }
   bytes = host;
   return okStatus();

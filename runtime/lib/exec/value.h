@@ -2,6 +2,7 @@
 #ifndef VX_RUNTIME_EXEC_VALUE_H
 #define VX_RUNTIME_EXEC_VALUE_H
 
+#include "base/aligned_memory.h"
 #include "base/ref.h"
 #include "base/status.h"
 #include "exec/device_context.h"
@@ -80,7 +81,7 @@ private:
 
   mutable std::mutex fetchMutex;
   mutable const void *host = nullptr;
-  mutable void *owned = nullptr; // host memory to free
+  mutable AlignedMemory owned;
   void (*releaseHost)(void *user) = nullptr;
   void *releaseArgument = nullptr;
 

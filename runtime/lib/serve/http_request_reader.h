@@ -9,6 +9,8 @@
 #include <boost/beast/http.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 namespace vx::serve {
 
@@ -36,6 +38,12 @@ public:
   // True: the request is whole. Else more is wanted, or `error` has what is wrong. Throws a ServiceError for a body
   // that is too long, or has no room beside what is in flight.
   bool readBody(std::string &incoming, boost::system::error_code &error) {
+    if (length) {
+      const std::span<char> room = space(static_cast<size_t>(std::min<uint64_t>(*length - received, incoming.size())));
+      std::ranges::copy(std::string_view(incoming).substr(0, room.size()), room.begin());
+      incoming.erase(0, room.size());
+      return take(room.size());
+    }
     // The parser takes a body in parts: what it leaves of these bytes begins a part that is not whole.
     while (!parser.is_done()) {
       const size_t consumed = consume(incoming, error);
@@ -55,9 +63,19 @@ public:
       }
       if (error)
         return false;
-      reserveBody();
+      reserveBody(parser.get().body().size());
     }
     return true;
+  }
+
+  // Where the next bytes of the body may be read to without a copy, until the next call of a function that is not const.
+  // Empty: they go through readBody.
+  std::span<char> space() { return length ? space(mostRead) : std::span<char>(); }
+  // `size` bytes have come there. True: the request is whole. Throws as readBody.
+  bool take(size_t size) {
+    received += size;
+    reserveBody(received);
+    return isWhole();
   }
 
   // What the header says, but for its target.
@@ -112,27 +130,33 @@ public:
   void beginBody(const std::string &account) {
     parser.eager(true);
     reservation->setAccount(account);
-    const auto length = parser.content_length();
+    const auto promised = parser.content_length();
     const uint64_t most = std::min(limits.bodyBytes, reservation->limit());
-    if (length && *length > most)
-      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", most, *length)
-          .expected(most, *length);
+    if (promised && *promised > most)
+      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", most, *promised)
+          .expected(most, *promised);
+    if (promised && !parser.is_done()) {
+      length = *promised;
+      body.reserve(static_cast<size_t>(*length));
+    }
   }
 
-  bool isWhole() const { return parser.is_done(); }
+  bool isWhole() const { return length ? received == *length : parser.is_done(); }
   // Whether the next byte is known to begin another request.
   bool isAtEnd() const {
     const bool hasNoBody = parser.is_header_done() && parser.get().count(http::field::transfer_encoding) == 0 &&
                            parser.content_length().value_or(0) == 0;
-    return hasNoBody || parser.is_done();
+    return hasNoBody || isWhole();
   }
   bool keepsAlive() const { return parser.get().keep_alive(); }
-  std::string takeBody() { return std::move(parser.get().body()); }
+  std::string takeBody() { return std::move(length ? body : parser.get().body()); }
   const std::shared_ptr<Reservation> &room() const { return reservation; }
 
 private:
   // A size and an extension, or the last chunk with its trailer.
   static constexpr size_t mostOfChunkLine = 4096;
+  // Memory that a client takes before its bytes come.
+  static constexpr size_t mostRead = 64 << 10;
   // Two of them are what two readers take for different things.
   static constexpr std::string_view onceOnly[] = {"authorization",
                                                   "x-api-key",
@@ -161,8 +185,12 @@ private:
     incoming.erase(0, consumed);
     return consumed;
   }
-  void reserveBody() {
-    const uint64_t held = parser.get().body().size();
+  std::span<char> space(size_t most) {
+    const auto begin = static_cast<size_t>(received);
+    body.resize(static_cast<size_t>(std::min<uint64_t>(*length, received + most)));
+    return std::span(body).subspan(begin);
+  }
+  void reserveBody(uint64_t held) {
     if (const std::string full = reservation->add(held - reserved); !full.empty())
       throw serviceError(ErrorCode::queue_full, "{}, there is no room for this request", full).after(1);
     reserved = held;
@@ -171,7 +199,10 @@ private:
   const HttpLimits limits;
   const std::shared_ptr<Reservation> reservation;
   http::request_parser<http::string_body> parser;
-  uint64_t wireBytes = 0, reserved = 0;
+  // Of a body that does not come in chunks and is not empty; the parser has read its header alone.
+  std::optional<uint64_t> length;
+  std::string body;
+  uint64_t received = 0, wireBytes = 0, reserved = 0;
   size_t longestExtension = 0;
   bool hasFolds = false;
   std::function<void(uint64_t, boost::beast::string_view, boost::system::error_code &)> noteChunk =

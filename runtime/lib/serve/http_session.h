@@ -9,7 +9,6 @@
 #include <boost/asio/ssl.hpp>
 
 #include <array>
-#include <optional>
 
 namespace vx::serve {
 
@@ -97,14 +96,19 @@ private:
     if (isReading || isAtEnd || state == State::closed)
       return;
     isReading = true;
-    stream.async_read_some(asio::buffer(piece),
-                           [self = this->shared_from_this()](boost::system::error_code error, size_t size) {
-                             self->isReading = false;
-                             self->haveRead(error, size);
-                           });
+    const std::span<char> space = state == State::body ? reader->space() : std::span<char>();
+    const bool isBody = !space.empty();
+    // The reader, which has the space, may be dropped meanwhile. It goes before the session does.
+    stream.async_read_some(
+        isBody ? asio::buffer(space.data(), space.size()) : asio::buffer(piece),
+        [self = this->shared_from_this(), isBody, owner = isBody ? reader : nullptr](boost::system::error_code error, size_t size) {
+          self->isReading = false;
+          self->haveRead(error, isBody, size);
+        });
   }
 
-  void haveRead(boost::system::error_code error, size_t size) {
+  // Bytes of a body are where the reader wants them, others in `piece`.
+  void haveRead(boost::system::error_code error, bool isBody, size_t size) {
     if (state == State::closed)
       return;
     if (error) {
@@ -119,6 +123,8 @@ private:
       lingered += size;
       return lingered > mostLingering ? close() : read();
     }
+    if (isBody)
+      return state == State::body ? haveBody(size) : void();
     incoming.append(piece.data(), size);
     if (state == State::handling || state == State::writing) {
       if (incoming.size() < mostAhead)
@@ -134,7 +140,7 @@ private:
       state = State::header;
       began = std::chrono::steady_clock::now();
       isFirst = false;
-      reader.emplace(limits, server, address);
+      reader = std::make_shared<HttpRequestReader>(limits, server, address);
       setDeadline(limits.headerTime);
     }
     boost::system::error_code error;
@@ -150,6 +156,16 @@ private:
     try {
       if (!reader->readBody(incoming, error))
         return error ? refuseBytes(error) : read();
+    } catch (const ServiceError &refusal) {
+      return refuse(refusal);
+    }
+    haveRequest();
+  }
+
+  void haveBody(size_t size) {
+    try {
+      if (!reader->take(size))
+        return read();
     } catch (const ServiceError &refusal) {
       return refuse(refusal);
     }
@@ -337,7 +353,7 @@ private:
        isContinuing = false;
   size_t lingered = 0;
   std::chrono::steady_clock::time_point began;
-  std::optional<HttpRequestReader> reader;
+  std::shared_ptr<HttpRequestReader> reader;
   HttpRequest head; // of the request that is going on, without its body
   HttpResponse response;
   std::string responseHead;

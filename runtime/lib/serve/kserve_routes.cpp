@@ -54,7 +54,9 @@ const Json *parametersOf(const Json &object, std::string_view where) {
   return parameters;
 }
 
-std::vector<Value> readInputs(const Json &document, const vx_function_info &function, std::string_view &binary) {
+// `owner` keeps the bytes of `binary`.
+std::vector<Value> readInputs(const Json &document, const vx_function_info &function, std::string_view &binary,
+                              const std::shared_ptr<const void> &owner) {
   const Json *list = findMember(document, "inputs");
   if (!list || !list->is_array())
     throw serviceError(ErrorCode::invalid_value, "'inputs': expected a list, got {}", list ? jsonKind(*list) : "none")
@@ -82,7 +84,7 @@ std::vector<Value> readInputs(const Json &document, const vx_function_info &func
           .about(where + ".name")
           .with("input", name);
     try {
-      value = readKserveTensor(input, function.inputs[place - names.begin()], binary, where);
+      value = readKserveTensor(input, function.inputs[place - names.begin()], binary, where, owner);
     } catch (ServiceError &error) {
       error.add("input", name);
       throw;
@@ -225,7 +227,7 @@ void Service::inferKserve(const RouteRequest &request) {
   if (findMember(document, "id"))
     asked.id = stringMember(document, "id");
   readOutputs(document, function, asked);
-  std::vector<Value> inputs = readInputs(document, function, binary);
+  std::vector<Value> inputs = readInputs(document, function, binary, request.exchange);
 
   // What cannot fit is told before anything is computed.
   if (const std::optional<vx_memory_estimate> needs = model->estimate(function, inputs)) {

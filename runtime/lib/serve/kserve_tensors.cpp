@@ -188,7 +188,7 @@ void checkTexts(const std::vector<std::string> &texts, const std::string &field)
 }
 
 Value readBinary(vx_element_type type, const std::vector<int64_t> &dims, uint64_t count, std::string_view bytes,
-                 const std::string &field) {
+                 const std::string &field, const std::shared_ptr<const void> &owner) {
   if (type == VX_STRING) {
     const std::vector<std::string> texts = splitStrings(bytes, count, field);
     checkTexts(texts, field);
@@ -201,7 +201,7 @@ Value readBinary(vx_element_type type, const std::vector<int64_t> &dims, uint64_
     for (size_t i = 0; i < bytes.size(); ++i)
       if (static_cast<uint8_t>(bytes[i]) > 1)
         throw valueError(field, "element {} of BOOL: expected 0 or 1, got {}", i, static_cast<uint8_t>(bytes[i]));
-  return Value::raw(type, dims, bytes.data(), bytes.size());
+  return Value::wrap(type, dims, bytes.data(), bytes.size(), owner);
 }
 
 Value readList(vx_element_type type, const std::vector<int64_t> &dims, uint64_t count, const Json &data,
@@ -249,7 +249,7 @@ std::optional<vx_element_type> parseKserveType(std::string_view name) {
 }
 
 Value readKserveTensor(const Json &input, const vx_argument_info &argument, std::string_view &binary,
-                       std::string_view where) {
+                       std::string_view where, const std::shared_ptr<const void> &owner) {
   const std::string typeName = stringMember(input, "datatype", where);
   const std::optional<vx_element_type> type = parseKserveType(typeName);
   if (!type || *type != argument.element_type)
@@ -268,7 +268,7 @@ Value readKserveTensor(const Json &input, const vx_argument_info &argument, std:
           .expected(*size, binary.size());
     const std::string_view own = binary.substr(0, *size);
     binary.remove_prefix(*size);
-    return readBinary(*type, dims, count, own, field);
+    return readBinary(*type, dims, count, own, field, owner);
   }
   if (!data)
     throw valueError(where, "expected 'data' or 'parameters.binary_data_size', got neither")

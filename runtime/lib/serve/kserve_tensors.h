@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,9 +21,10 @@ std::string_view kserveType(vx_element_type type);
 std::optional<vx_element_type> parseKserveType(std::string_view name);
 
 // One of a request's "inputs", for the argument of its name; `where` is "inputs[0]". Takes what it says to be its own
-// off the front of `binary`. Throws ErrorCode::invalid_value for any type, size or number that does not fit.
+// off the front of `binary`, and reads numbers there in place: `owner` keeps these bytes. Throws
+// ErrorCode::invalid_value for any type, size or number that does not fit.
 Value readKserveTensor(const nlohmann::json &input, const vx_argument_info &argument, std::string_view &binary,
-                       std::string_view where);
+                       std::string_view where, const std::shared_ptr<const void> &owner);
 
 // Adds one of a response's "outputs" to `json`, and its bytes to `binary` where that is not null. Throws
 // ErrorCode::invalid_value for what JSON cannot say: halves, and what is no number.

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <random>
 
 namespace vx::serve {
@@ -67,28 +66,22 @@ Value makeUpRows(const Value &tensor, int64_t rows, std::mt19937 &random) {
 
 } // namespace
 
-Value joinRows(std::span<const Value> parts, int64_t rows) {
+Value joinRows(std::span<const Value> parts, int64_t rows, MemoryPool &pool) {
   std::vector<int64_t> dims(parts[0].dims().begin(), parts[0].dims().end());
   dims[0] = rows;
   const size_t bytes = rowBytes(parts[0]), size = static_cast<size_t>(rows) * bytes;
-  // A batch of images takes megabytes: each byte is written once, where a device reads it.
-  constexpr std::align_val_t alignment{64};
-  const auto release = [](void *memory) { ::operator delete(memory, alignment); };
-  std::unique_ptr<void, decltype(release)> memory(::operator new(size, alignment), release);
-  auto *joined = static_cast<std::byte *>(memory.get());
+  // Each byte is written once, where a device reads it.
+  std::shared_ptr<std::byte> joined = pool.take(size);
   size_t at = 0;
   for (const Value &part : parts) {
     const std::span<const std::byte> from = part.bytes();
-    std::memcpy(joined + at, from.data(), from.size());
+    std::memcpy(joined.get() + at, from.data(), from.size());
     at += from.size();
   }
   for (; at < size; at += bytes)
-    std::memcpy(joined + at, parts[0].bytes().data(), bytes);
-  vx_value *value = nullptr;
-  check(vx_tensor_wrap(parts[0].info().element_type, static_cast<uint32_t>(dims.size()), dims.data(), joined, size,
-                       release, memory.get(), &value));
-  (void)memory.release();
-  return Value(value);
+    std::memcpy(joined.get() + at, parts[0].bytes().data(), bytes);
+  const std::byte *begin = joined.get();
+  return Value::wrap(parts[0].info().element_type, dims, begin, size, std::move(joined));
 }
 
 void describeJob(TensorJob &job, const RowFacts &facts) {
@@ -200,7 +193,7 @@ size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) 
     std::vector<Value> parts;
     for (const auto &job : jobs)
       parts.push_back(jobOf(job).inputs[i]);
-    inputs.push_back(joinRows(parts, rows));
+    inputs.push_back(joinRows(parts, rows, memory));
   }
   // Runs of so many rows each, the last one filled up; or one of all.
   const int64_t most = fixedRows > 0 ? static_cast<int64_t>(fixedRows) : rows;
@@ -218,7 +211,7 @@ size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) 
     if (count != rows || count != size)
       for (size_t i = 0; i < part.size(); ++i)
         if (facts.rows.inputs[i])
-          part[i] = joinRows(std::array{sliceRows(inputs[i], begin, count)}, size);
+          part[i] = joinRows(std::array{sliceRows(inputs[i], begin, count)}, size, memory);
     std::vector<Value> outputs = call(part);
     for (size_t i = 0; i < outputs.size(); ++i)
       pieces[i].push_back(facts.rows.outputs[i] == RowFacts::Output::rows && count != size
@@ -228,7 +221,7 @@ size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) 
   std::vector<Value> outputs;
   for (size_t i = 0; i < pieces.size(); ++i)
     outputs.push_back(facts.rows.outputs[i] == RowFacts::Output::rows && pieces[i].size() > 1
-                          ? joinRows(pieces[i], rows)
+                          ? joinRows(pieces[i], rows, memory)
                           : pieces[i][0]);
   int64_t begin = 0;
   for (const auto &job : jobs) {

@@ -3,6 +3,7 @@
 #define VX_SERVE_TENSOR_RUNNER_H
 
 #include "batch_queue.h"
+#include "memory_pool.h"
 #include "metrics.h"
 #include "module_facts.h"
 #include "row_counts.h"
@@ -70,12 +71,13 @@ private:
   Instance instance;
   Call place;
   RowCounts rowCounts;
+  MemoryPool memory;
 };
 
 // Rows [begin, begin + count) of a tensor.
 Value sliceRows(const Value &tensor, int64_t begin, int64_t count);
-// Tensors of one type one below another, and then copies of the first row up to `rows` of them.
-Value joinRows(std::span<const Value> parts, int64_t rows);
+// Tensors of one type one below another, and then copies of the first row up to `rows` of them, in memory of `pool`.
+Value joinRows(std::span<const Value> parts, int64_t rows, MemoryPool &pool);
 
 } // namespace vx::serve
 

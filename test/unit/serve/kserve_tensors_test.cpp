@@ -21,8 +21,10 @@ vx_argument_info argument(vx_element_type type) {
 }
 
 Value read(vx_element_type type, const std::string &json, std::string_view binary = {}) {
-  Value value = vx::serve::readKserveTensor(vx::serve::parseJson(json), argument(type), binary, "inputs[0]");
-  EXPECT_TRUE(binary.empty());
+  const auto bytes = std::make_shared<const std::string>(binary);
+  std::string_view rest = *bytes;
+  Value value = vx::serve::readKserveTensor(vx::serve::parseJson(json), argument(type), rest, "inputs[0]", bytes);
+  EXPECT_TRUE(rest.empty());
   return value;
 }
 

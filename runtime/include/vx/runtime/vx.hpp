@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -129,6 +130,17 @@ public:
     Value value;
     check(vx_tensor_wrap(type, static_cast<uint32_t>(dims.size()), dims.data(), data, size, nullptr, nullptr,
                          &value.object));
+    return value;
+  }
+  // A tensor that reads `data` in place, and keeps what owns the bytes. `owner` may go on any thread.
+  static Value wrap(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size,
+                    std::shared_ptr<const void> owner) {
+    auto held = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
+    Value value;
+    check(vx_tensor_wrap(
+        type, static_cast<uint32_t>(dims.size()), dims.data(), data, size,
+        [](void *user) { delete static_cast<std::shared_ptr<const void> *>(user); }, held.get(), &value.object));
+    (void)held.release();
     return value;
   }
   // A tensor that reads another library's in place and owns it; if this throws the caller still owns it.

@@ -4,13 +4,13 @@
 #include "drivers/host/elf_image.h"
 #include "drivers/host/page_guard.h"
 
+#include "base/aligned_memory.h"
 #include "base/thread_pool.h"
 #include "hal/parameter_block.h"
 
 #include <fmt/ranges.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -45,21 +45,18 @@ private:
 
 class HostMemory final : public hal::Memory {
 public:
-  // With `owned` the bytes are freed with the object.
-  HostMemory(void *bytes, uint64_t size, bool owned)
-      : Memory(reinterpret_cast<uint64_t>(bytes), size, bytes), owned(owned ? bytes : nullptr) {}
-  HostMemory(std::unique_ptr<GuardedPages> pages, uint64_t size) : HostMemory(pages->bytes(), size, /*owned=*/false) {
+  // Somebody else's bytes.
+  HostMemory(void *bytes, uint64_t size) : Memory(reinterpret_cast<uint64_t>(bytes), size, bytes) {}
+  HostMemory(AlignedMemory bytes, uint64_t size) : HostMemory(bytes.get(), size) { owned = std::move(bytes); }
+  HostMemory(std::unique_ptr<GuardedPages> pages, uint64_t size) : HostMemory(pages->bytes(), size) {
     guarded = std::move(pages);
   }
 
   // Null unless the device guards its memory by pages.
   const GuardedPages *pages() const { return guarded.get(); }
 
-protected:
-  ~HostMemory() override { std::free(owned); }
-
 private:
-  void *owned;
+  AlignedMemory owned;
   std::unique_ptr<GuardedPages> guarded;
 };
 
@@ -189,12 +186,10 @@ Status HostDevice::allocate(uint64_t size, hal::MemoryKind, Ref<hal::Memory> &me
     memory = makeRef<HostMemory>(std::move(pages), size);
     return okStatus();
   }
-  // Vector code reads whole alignment units, and 0 bytes need an address too.
-  uint64_t rounded = (size + VX_BUFFER_ALIGNMENT) / VX_BUFFER_ALIGNMENT * VX_BUFFER_ALIGNMENT;
-  void *bytes = std::aligned_alloc(VX_BUFFER_ALIGNMENT, rounded);
+  AlignedMemory bytes = allocateAligned(size);
   if (!bytes)
     return failure(VX_OUT_OF_MEMORY, "asked for {} bytes of device 'cpu', but the system has no more memory", size);
-  memory = makeRef<HostMemory>(bytes, size, /*owned=*/true);
+  memory = makeRef<HostMemory>(std::move(bytes), size);
   return okStatus();
 }
 
@@ -202,7 +197,7 @@ Status HostDevice::importHost(const void *data, uint64_t size, Ref<hal::Memory> 
   // What stands beside other memory is not known.
   memory = nullptr;
   if (!isGuarded())
-    memory = makeRef<HostMemory>(const_cast<void *>(data), size, /*owned=*/false);
+    memory = makeRef<HostMemory>(const_cast<void *>(data), size);
   return okStatus();
 }
 
