@@ -368,19 +368,26 @@ def check_registry(bench):
         bench.check("the server's log has it", "registry.json: model 'digits': 'digits.vxm': expected " in server.logged(), server.logged())
     bench.tool("vx-models", "scan", folder, "--write")
     good = json.load(open(path))
-    for what, change, message in (
-            ("no JSON", lambda text: text.replace(",\n", "\n", 1), "registry.json: expected JSON: line 3, column "),
-            ("a key", lambda text: text.replace('"sha256"', '"sha265"', 1), "registry.json: models[0].files[0]: unknown key 'sha265', did you mean 'sha256'"),
-            ("a version", lambda text: text.replace('"version": 1', '"version": 2'), "registry.json: version: expected 1, got 2"),
-            ("a path", lambda text: text.replace('"digits.vxm"', '"../digits.vxm"', 1), "registry.json: models[0].files[0].path: expected a path within the model folder, got '../digits.vxm'"),
-            ("a hash", lambda text: text.replace(good["models"][0]["files"][0]["sha256"], "ABC", 1), "registry.json: models[0].files[0].sha256: expected 64 digits of 0 to 9 and a to f, got 'ABC'"),
-            ("a kind", lambda text: text.replace('"module"', '"modul"', 1), "registry.json: models[0].kind: expected module, onnx or folder, got 'modul'"),
-            ("a number", lambda text: text.replace(f'"bytes": {good["models"][0]["bytes"]}', '"bytes": -1', 1), "registry.json: models[0].bytes: expected a number of 0 or more, got number"),
-            ("depth", lambda text: "[" * 100000, "registry.json: expected values in at most 8 others, got more")):
+    first = good["models"][0]["files"][0]
+    # Each a change of the text, the text that the place in the message is that of, and the message.
+    for what, old, new, at, message in (
+            ("no JSON", ",\n", "\n", '"models"', "expected JSON: "),
+            ("a key", '"sha256"', '"sha265"', '"sha265"', "models[0].files[0]: unknown key 'sha265', did you mean 'sha256'"),
+            ("a version", '"version": 1', '"version": 2', "2", "version: expected 1, got 2"),
+            ("a path", '"digits.vxm"', '"../digits.vxm"', '"../', "models[0].files[0].path: expected a path within the model folder, got '../digits.vxm'"),
+            ("a hash", first["sha256"], "ABC", '"ABC"', "models[0].files[0].sha256: expected 64 digits of 0 to 9 and a to f, got 'ABC'"),
+            ("a kind", '"module"', '"modul"', '"modul"', "models[0].kind: expected module, onnx or folder, got 'modul', did you mean 'module'"),
+            ("a number", f'"bytes": {good["models"][0]["bytes"]}', '"bytes": -1', "-1", "models[0].bytes: expected a number of 0 or more, got -1"),
+            ("depth", None, "[" * 100000, None, "expected values in at most 8 others, got more")):
+        text = json.dumps(good, indent=1).replace(old, new, 1) if old else new
         with open(path, "w") as file:
-            file.write(change(json.dumps(good, indent=1)))
+            file.write(text)
+        if at:
+            before = text[:text.index(at)]
+            # A parser sees that a comma is missing when it has the next token.
+            place = f":{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10)) + (len(at) - 1 if what == 'no JSON' else 0)}"
         said = warnings()
-        bench.check(f"a wrong registry, {what}", message in said and "vx-serve: error" not in said, said)
+        bench.check(f"a wrong registry, {what}", f"registry.json{place if at else ''}: {message}" in said and "vx-serve: error" not in said, said)
     os.remove(path)
     os.mkfifo(path)
     bench.check("a pipe", "registry.json: is a pipe" in warnings(), warnings())

@@ -13,8 +13,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <nlohmann/json.hpp>
 #include <malloc.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>

@@ -68,8 +68,8 @@ public:
     return true;
   }
 
-  // Where the next bytes of the body may be read to without a copy, until the next call of a function that is not const.
-  // Empty: they go through readBody.
+  // Where the next bytes of the body may be read to without a copy, until the next call of a function that is not
+  // const. Empty: they go through readBody.
   std::span<char> space() { return length ? space(mostRead) : std::span<char>(); }
   // `size` bytes have come there. True: the request is whole. Throws as readBody.
   bool take(size_t size) {

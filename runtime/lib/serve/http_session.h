@@ -99,12 +99,12 @@ private:
     const std::span<char> space = state == State::body ? reader->space() : std::span<char>();
     const bool isBody = !space.empty();
     // The reader, which has the space, may be dropped meanwhile. It goes before the session does.
-    stream.async_read_some(
-        isBody ? asio::buffer(space.data(), space.size()) : asio::buffer(piece),
-        [self = this->shared_from_this(), isBody, owner = isBody ? reader : nullptr](boost::system::error_code error, size_t size) {
-          self->isReading = false;
-          self->haveRead(error, isBody, size);
-        });
+    stream.async_read_some(isBody ? asio::buffer(space.data(), space.size()) : asio::buffer(piece),
+                           [self = this->shared_from_this(), isBody,
+                            owner = isBody ? reader : nullptr](boost::system::error_code error, size_t size) {
+                             self->isReading = false;
+                             self->haveRead(error, isBody, size);
+                           });
   }
 
   // Bytes of a body are where the reader wants them, others in `piece`.

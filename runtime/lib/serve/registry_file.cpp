@@ -4,6 +4,8 @@
 #include "file_hash.h"
 #include "file_text.h"
 
+#include "vx/base/json_place.h"
+#include "vx/base/json_text.h"
 #include "vx/base/names.h"
 #include "vx/base/printable.h"
 #include "vx/base/regular_file.h"
@@ -44,24 +46,44 @@ bool isHash(const std::string &text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
+// The text of registry.json. Errors begin with its name, and a line and column of it.
+class Source {
+public:
+  explicit Source(std::string_view text) : text(text) {}
+
+  template <typename... Arguments>
+  Error errorAt(size_t offset, fmt::format_string<Arguments...> format, Arguments &&...arguments) const {
+    return dataError("{}:{}: {}", RegistryFileName, textPlaceAt(text, offset).text(),
+                     fmt::format(format, std::forward<Arguments>(arguments)...));
+  }
+  size_t keyAt(const std::string &pointer) const { return findJsonKey(text, pointer); }
+  size_t valueAt(const std::string &pointer) const { return findJsonValue(text, pointer); }
+
+private:
+  const std::string_view text;
+};
+
 // An object whose keys are known, each of its own type. Throws the message.
 class Reader {
 public:
-  Reader(const Json &object, std::string path) : object(object), path(std::move(path)) {
+  // `path` is "models[3]", and `pointer` the same as a JSON pointer.
+  Reader(const Source &source, const Json &object, std::string path, std::string pointer)
+      : source(source), object(object), path(std::move(path)), pointer(std::move(pointer)) {
     if (!object.is_object())
-      throw dataError("{}expected an object, got {}", at(""), object.type_name());
+      throw source.errorAt(source.valueAt(this->pointer), "{}expected an object, got {}", at(""), show(object));
   }
   void expectKeys(const std::vector<std::string> &known) const {
     for (const auto &[key, value] : object.items())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        throw dataError("{}unknown key '{}'{}", at(""), printableLine(key), didYouMean(key, known));
+        throw source.errorAt(source.keyAt(pointer + jsonPointerStep(key)), "{}unknown key '{}'{}", at(""),
+                             printableLine(key), didYouMean(key, known));
   }
-  const Json &get(const char *key, Json::value_t type, const char *name) const {
+  const Json &get(const char *key, Json::value_t type, const char *expected) const {
     const auto found = object.find(key);
     if (found == object.end())
-      throw dataError("{}expected the key '{}'", at(""), key);
+      throw source.errorAt(source.valueAt(pointer), "{}expected the key '{}'", at(""), key);
     if (found->type() != type)
-      throw dataError("{}expected {}, got {}", at(key), name, found->type_name());
+      throw wrong(key, "expected {}, got {}", expected, show(*found));
     return *found;
   }
   std::string text(const char *key) const { return get(key, Json::value_t::string, "a string").get<std::string>(); }
@@ -70,55 +92,108 @@ public:
     if (found == object.end() || !found->is_number_integer())
       (void)get(key, Json::value_t::number_integer, "a whole number");
     if (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX)
-      throw dataError("{}expected at most {}, got {}", at(key), INT64_MAX, found->get<uint64_t>());
+      throw wrong(key, "expected at most {}, got {}", INT64_MAX, found->get<uint64_t>());
     return found->get<int64_t>();
   }
   uint64_t number(const char *key) const {
     return get(key, Json::value_t::number_unsigned, "a number of 0 or more").get<uint64_t>();
   }
-  const Json &list(const char *key) const { return get(key, Json::value_t::array, "a list"); }
-  // "models[3].name: "
-  std::string at(const std::string &key) const {
-    const std::string place = path.empty() || key.empty() ? path + key : path + "." + key;
-    return place.empty() ? "" : place + ": ";
+  // The objects of a list, each of which `read` takes.
+  template <typename Function>
+  void list(const char *key, Function read) const {
+    const Json &elements = get(key, Json::value_t::array, "a list");
+    for (size_t i = 0; i < elements.size(); ++i)
+      read(Reader(source, elements[i], fmt::format("{}[{}]", pathOf(key), i),
+                  pointer + jsonPointerStep(key) + jsonPointerStep(i)));
+  }
+  template <typename... Arguments>
+  Error wrong(const char *key, fmt::format_string<Arguments...> format, Arguments &&...arguments) const {
+    return source.errorAt(source.valueAt(pointer + jsonPointerStep(key)), "{}{}", at(key),
+                          fmt::format(format, std::forward<Arguments>(arguments)...));
   }
 
 private:
+  std::string pathOf(const std::string &key) const {
+    return path.empty() || key.empty() ? path + key : path + "." + key;
+  }
+  // "models[3].name: "
+  std::string at(const std::string &key) const {
+    const std::string place = pathOf(key);
+    return place.empty() ? "" : place + ": ";
+  }
+  static std::string show(const Json &value) {
+    if (value.is_object() || value.is_array())
+      return value.is_object() ? "an object" : "a list";
+    const std::string text = printableLine(jsonText(value));
+    return text.size() <= 60 ? text : value.type_name();
+  }
+
+  const Source &source;
   const Json &object;
-  const std::string path;
+  const std::string path, pointer;
 };
 
-RegistryFile::File readFile(const Json &json, const std::string &path) {
-  const Reader file(json, path);
+RegistryFile::File readFile(const Reader &file) {
   file.expectKeys({"path", "bytes", "modified", "sha256"});
   RegistryFile::File result{file.text("path"), file.number("bytes"), file.time("modified"), file.text("sha256")};
   if (!isInside(result.path))
-    throw dataError("{}expected a path within the model folder, got '{}'", file.at("path"), printableLine(result.path));
+    throw file.wrong("path", "expected a path within the model folder, got '{}'", printableLine(result.path));
   if (!isHash(result.sha256))
-    throw dataError("{}expected 64 digits of 0 to 9 and a to f, got '{}'", file.at("sha256"),
-                    printableLine(result.sha256));
+    throw file.wrong("sha256", "expected 64 digits of 0 to 9 and a to f, got '{}'", printableLine(result.sha256));
   return result;
 }
 
-RegistryFile::Model readModel(const Json &json, const std::string &path) {
-  const Reader model(json, path);
+RegistryFile::Model readModel(const Reader &model) {
   model.expectKeys({"name", "kind", "bytes", "files", "functions"});
   RegistryFile::Model result;
   result.name = model.text("name");
   const std::string kind = model.text("kind");
-  bool isKnown = false;
-  for (ModelKind one : {ModelKind::module, ModelKind::onnx, ModelKind::folder})
-    if (kind == modelKindName(one)) {
+  std::vector<std::string> kinds;
+  for (ModelKind one : {ModelKind::module, ModelKind::onnx, ModelKind::folder}) {
+    kinds.emplace_back(modelKindName(one));
+    if (kind == kinds.back())
       result.kind = one;
-      isKnown = true;
-    }
-  if (!isKnown)
-    throw dataError("{}expected module, onnx or folder, got '{}'", model.at("kind"), printableLine(kind));
+  }
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+    throw model.wrong("kind", "expected {}, got '{}'{}", joinWords(kinds, "or"), printableLine(kind),
+                      didYouMean(kind, kinds));
   model.number("bytes");
-  const Json &files = model.list("files");
-  for (size_t i = 0; i < files.size(); ++i)
-    result.files.push_back(readFile(files[i], fmt::format("{}.files[{}]", path, i)));
+  model.list("files", [&](const Reader &file) { result.files.push_back(readFile(file)); });
   return result;
+}
+
+RegistryFile readDocument(const std::string &text) {
+  const Source source(text);
+  Json json;
+  try {
+    json = Json::parse(text, [](int depth, Json::parse_event_t, Json &) {
+      if (depth > deepestJson)
+        throw dataError("{}: expected values in at most {} others, got more", RegistryFileName, deepestJson);
+      return true;
+    });
+  } catch (const Json::exception &error) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 9: ...", whose byte counts from 1 on, or
+    // "[json.exception.out_of_range.406] number overflow parsing '1e999'".
+    const std::string what = error.what();
+    const auto *syntax = dynamic_cast<const Json::parse_error *>(&error);
+    const size_t quote = what.find('\'');
+    const size_t offset = syntax               ? std::max<size_t>(syntax->byte, 1) - 1
+                          : quote != what.npos ? text.find(what.substr(quote + 1, what.size() - quote - 2))
+                                               : 0;
+    const size_t reason = what.find(syntax ? ": " : "] ");
+    throw source.errorAt(offset, "expected JSON: {}",
+                         printableLine(reason == what.npos ? what : what.substr(reason + 2)));
+  }
+  const std::vector<std::string> known = {"version", "models"};
+  const Reader root(source, json, "", "");
+  if (!json.contains("version"))
+    root.expectKeys(known);
+  if (const uint64_t version = root.number("version"); version != 1)
+    throw root.wrong("version", "expected 1, got {}", version);
+  root.expectKeys(known);
+  RegistryFile registry;
+  root.list("models", [&](const Reader &model) { registry.models.push_back(readModel(model)); });
+  return registry;
 }
 
 std::string readWhole(const std::string &path, std::string &text) {
@@ -228,38 +303,15 @@ std::string compareFile(const std::string &folder, const RegistryFile::File &fil
 
 RegistryFile readRegistryFile(const std::string &folder) {
   RegistryFile registry;
-  const auto refuse = [&](const std::string &reason) {
-    registry.models.clear();
-    registry.refusal = fmt::format("{}: {}", RegistryFileName, reason);
-  };
   std::string text;
-  if (const std::string error = readWhole(folder + "/" + RegistryFileName, text); !error.empty()) {
-    refuse(error);
-    return registry;
-  }
-  if (text.empty())
+  if (const std::string error = readWhole(folder + "/" + RegistryFileName, text); !error.empty())
+    registry.refusal = fmt::format("{}: {}", RegistryFileName, error);
+  if (text.empty() || !registry.refusal.empty())
     return registry;
   try {
-    const Json json = Json::parse(text, [](int depth, Json::parse_event_t, Json &) {
-      if (depth > deepestJson)
-        throw dataError("expected values in at most {} others, got more", deepestJson);
-      return true;
-    });
-    const Reader root(json, "");
-    if (const uint64_t version = root.number("version"); version != 1)
-      throw dataError("version: expected 1, got {}", version);
-    root.expectKeys({"version", "models"});
-    const Json &models = root.list("models");
-    for (size_t i = 0; i < models.size(); ++i)
-      registry.models.push_back(readModel(models[i], fmt::format("models[{}]", i)));
-  } catch (const Json::exception &error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 9: ..."
-    const std::string_view what = error.what();
-    const size_t begin = what.find("line ");
-    refuse(
-        fmt::format("expected JSON: {}", printableLine(std::string(begin == what.npos ? what : what.substr(begin)))));
+    return readDocument(text);
   } catch (const Error &error) {
-    refuse(error.what());
+    registry.refusal = error.what();
   }
   return registry;
 }

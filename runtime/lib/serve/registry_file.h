@@ -26,7 +26,8 @@ struct RegistryFile {
     std::vector<File> files; // in order of their paths
   };
   std::vector<Model> models; // in order of their names
-  // Why the file cannot be used, "registry.json: ..."; empty: it can be, or there is none.
+  // Why the file cannot be used, "registry.json:3:9: ..." with the line and column where it has them; empty: it can be,
+  // or there is none.
   std::string refusal;
 };
 
