@@ -176,6 +176,23 @@ TextPlace textPlaceAt(std::string_view text, size_t offset) {
   return place;
 }
 
+JsonMistake findJsonMistake(std::string_view text, std::string_view message, size_t byte) {
+  const auto after = [&](std::string_view mark) {
+    const size_t at = message.find(mark);
+    return std::string(at == message.npos ? message : message.substr(at + mark.size()));
+  };
+  // "[json.exception.parse_error.101] parse error at line 3, column 9: ...", whose byte counts from 1 on
+  if (byte > 0)
+    return {std::min(byte - 1, text.size()), after(": ")};
+  // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+  JsonMistake mistake{0, after("] ")};
+  const size_t quote = message.find('\'');
+  if (const size_t end = message.rfind('\''); quote != message.npos && quote < end)
+    if (const size_t at = text.find(message.substr(quote + 1, end - quote - 1)); at != text.npos)
+      mistake.offset = at;
+  return mistake;
+}
+
 std::string jsonPointerStep(std::string_view key) {
   std::string step = "/";
   for (char letter : key)

@@ -7,7 +7,7 @@ import shutil
 import gguf
 import numpy as np
 
-from embedding_models import write_json
+from embedding_models import without_places, write_json
 from llama_gguf import PHI_PARTS, rename, write_llama
 from module_hash import replaced
 from random_models import LLAMA3, LONGROPE, YARN, llama_settings, llama_weights, phi_settings, phi_weights
@@ -20,7 +20,7 @@ def letters(count):
 def refused(bench, name, path, message):
     module = bench.path("wrong.vxm")
     _, said = bench.tool("vx-compile", path, "--target=cpu", "-o", module, code=3)
-    bench.check(f"refused: {name}", message in said and said.count("\n") == 1, f"want '{message}', got {said}")
+    bench.check(f"refused: {name}", message in without_places(said) and said.count("\n") == 1, f"want '{message}', got {said}")
     bench.check("no module is left", not os.path.exists(module))
 
 
@@ -159,6 +159,24 @@ def check_wrong_phi(bench, path):
         refused(bench, f"Phi 2 with {changes}", folder, message)
 
 
+def check_places(bench, right, settings):
+    """The line and column of a wrong key, and the nearest one."""
+    path = bench.path("places")
+    shutil.copytree(right, path)
+    settings = {**settings, "rope_scaling": dict(LLAMA3)}
+    for old, new, message in (
+            ("vocab_size", "vocab_sise", "'vocab_size': expected a number, got none. The file has 'vocab_sise', did you mean 'vocab_size'"),
+            ("rms_norm_eps", "rms_norm_epss", "'rms_norm_epss' is 1.0000000000000001e-05, but the family llama does not read this key, did you mean 'rms_norm_eps': it may change the results"),
+            ("tie_word_embeddings", "tie_word_embedings", "'tie_word_embedings' is false, but the family llama does not read this key, did you mean 'tie_word_embeddings': it may change the results. Remove the key if it does not"),
+            ("factor", "factr", "'rope_scaling': 'factor': expected a number above 0, got none. The file has 'factr', did you mean 'factor'")):
+        text = json.dumps(settings, indent=2).replace(f'"{old}"', f'"{new}"')
+        line = text[:text.index(f'"{new}"')].count("\n") + 1
+        with open(f"{path}/config.json", "w") as file:
+            file.write(text)
+        _, said = bench.tool("vx-compile", path, "--target=cpu", "-o", bench.path("wrong.vxm"), code=3)
+        bench.check(f"the place of {new}", f"places/config.json:{line}:{5 if old == 'factor' else 3}: {message}" in said, said)
+
+
 def check_wrong_folders(bench):
     settings = llama_settings(vocab_size=20)
     tensors = llama_weights(settings, 5)
@@ -225,6 +243,7 @@ def check_wrong_folders(bench):
         change(path)
         refused(bench, name, path, message)
         shutil.rmtree(path)
+    check_places(bench, right, settings)
     from random_models import gpt2_settings, gpt2_weights
     gpt2 = bench.folder_of("right-gpt2", gpt2_settings(vocab_size=20), gpt2_weights(gpt2_settings(vocab_size=20), 5))
     for changes, message in ((dict(scale_attn_by_inverse_layer_idx=True), "'scale_attn_by_inverse_layer_idx': expected false, got true"),

@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 
-from embedding_models import CrossEncoder, texts, tiny_model, write_json
+from embedding_models import CrossEncoder, texts, tiny_model, without_places, write_json
 from served import Server, metric
 
 LIMIT = 1e-5
@@ -107,7 +107,7 @@ def check_wrong_folders(bench):
         CrossEncoder(path, **settings)
         change(path)
         _, said = bench.tool("vx-compile", path, "--target=cpu", "-o", bench.path("wrong-ce.vxm"), code=3)
-        bench.check(f"{what}: refused", message in said, said)
+        bench.check(f"{what}: refused", message in without_places(said), said)
         shutil.rmtree(path)
 
     classifier = {"architectures": ["BertForSequenceClassification"]}

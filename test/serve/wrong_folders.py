@@ -5,7 +5,44 @@ import shutil
 
 import numpy as np
 
-from embedding_models import Folder, tiny_model, write_json, write_safetensors
+from embedding_models import Folder, tiny_model, without_places, write_json, write_safetensors
+
+
+def check_places(bench, right):
+    """The line and column of a mistake in each file of a folder, and the nearest key. A key that may be missing is a note, and the model is compiled."""
+    cases = [
+        ("modules.json", '[{"idx": 0, "type": "sentence_transformers.models.Transformer", "path": ""},\n {"idx": 1,\n  "kind": "x"}]',
+         ":2:2: module 1: 'type': expected Pooling of sentence_transformers, got ''", 3),
+        ("modules.json", '[{"idx": 0, "type": "sentence_transformers.models.Transformer", "path": ""},\n {"idx": 1,\n  "tpye": "sentence_transformers.models.Pooling"}]',
+         ":3:3: module 1: 'type': expected Pooling of sentence_transformers, got ''. The file has 'tpye', did you mean 'type'", 3),
+        ("modules.json", "[\n  4]", ":2:3: module 0: expected an object, got 4", 3),
+        ("modules.json", "[{},\n {", ":2:3: expected JSON: Expected object key", 3),
+        ("modules.json", " 3", ":1:2: expected a list, got 3", 3),
+        ("config.json", "\n []", ":2:2: expected an object, got []", 3),
+        ("config.json", '{\n  "max_position_embedings": 64\n}', ":2:3: 'max_position_embedings' is not read, did you mean 'max_position_embeddings'", 0),
+        ("config.json", '{"model_type": "bert",\n "pad_token_id": "0"}', ":2:18: 'pad_token_id': expected a whole number of 0 or more, got \"0\"", 3),
+        ("config.json", '{"model_type": "bert", "eos_token_id": 3, "bos_token_id": 3}', None, 0),
+        ("tokenizer_config.json", '{"é": 1,\n "truncation_sied": "left"}', ":2:2: 'truncation_sied' is not read, did you mean 'truncation_side'", 0),
+        ("tokenizer_config.json", '{"é": 1, "truncation_side": 1}', ":1:29: 'truncation_side': expected a string, got 1", 3),
+        ("sentence_bert_config.json", '{\n\n"max_seq_lenght": 32}', ":3:1: 'max_seq_lenght' is not read, did you mean 'max_seq_length'", 0),
+        ("sentence_bert_config.json", '{"max_seq_length": 0,\n "do_lower_cse": true}', ":2:2: expected 1 to 16777216 tokens at most, got 0. 'do_lower_cse' is not read, did you mean 'do_lower_case'", 3),
+        ("config_sentence_transformers.json", '{"__version__": {}, "similarity_fn_name": "cosine",\n "promts": {}}', ":2:2: 'promts' is not read, did you mean 'prompts'", 0),
+        ("config_sentence_transformers.json", '{"prompts": {"a": "b",\n  "query": 4}}', ":2:12: 'prompts.query': expected a string, got 4", 3),
+        ("1_Pooling/config.json", '{"word_embedding_dimension": 24,\n "pooling_mode_mean_token": true}',
+         ":2:2: expected one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and 'pooling_mode_lasttoken' to be true, got none. 'pooling_mode_mean_token' is not read, did you mean 'pooling_mode_mean_tokens'", 3),
+        ("1_Pooling/config.json", '{"pooling_mode_mean_tokens": true,\n "include_promt": false}', ":2:2: 'include_promt' is not read, did you mean 'include_prompt'", 0),
+        ("2_Dense/config.json", '{"in_features": 24,\n "out_feature": 12}', ":2:2: 'out_features': expected a number from 1 to 1048576, got none. The file has 'out_feature', did you mean 'out_features'", 3),
+        ("2_Dense/config.json", '{"in_features": 24, "out_features": 12,\n "activation_funktion": "torch.nn.modules.linear.Identity"}', ":2:2: 'activation_funktion' is not read, did you mean 'activation_function'", 0),
+        ("tokenizer.json", '{\n "modell": {}}', ": tokenizer.json:2:2: expected the key 'model', got 'modell'", 3),
+    ]
+    for number, (file, text, message, code) in enumerate(cases):
+        wrong = bench.path("wrong")
+        shutil.rmtree(wrong, ignore_errors=True)
+        shutil.copytree(right.path, wrong)
+        with open(os.path.join(wrong, file), "w") as out:
+            out.write(text)
+        _, said = bench.tool("vx-compile", wrong, "--target=cpu", "-o", bench.path("wrong.vxm"), code=code)
+        bench.check(f"place {number} in {file}", (f"{file}{message}" if file != "tokenizer.json" else message) in said if message else "did you mean" not in said, f"expected {message!r}, got {said!r}")
 
 
 def check_mistakes(bench):
@@ -40,7 +77,7 @@ def check_mistakes(bench):
     mistakes = [
         (remove("model.onnx"), "wrong: expected a file model.onnx, onnx/model.onnx, model.safetensors or model.safetensors.index.json, got none"),
         (remove("vocab.txt"), "wrong: expected a tokenizer.json, a vocab.txt or a tokenizer.model, got none"),
-        (write("modules.json", "[{"), "wrong/modules.json: expected JSON: [1:2, byte=2]: Expected object key"),
+        (write("modules.json", "[{"), "wrong/modules.json: expected JSON: Expected object key"),
         (write("modules.json", "[" * 100), "wrong/modules.json: expected values in at most 64 others, got more"),
         (write("modules.json", "3"), "wrong/modules.json: expected a list, got 3"),
         (write("modules.json", "[]"), "wrong/modules.json: expected a Transformer and a Pooling, got 0 modules"),
@@ -102,8 +139,9 @@ def check_mistakes(bench):
         change(wrong)
         code = 3 if message else 0
         _, said = bench.tool("vx-compile", wrong, "--target=cpu", "-o", bench.path("wrong.vxm"), code=code)
-        bench.check(f"mistake {number}", not message or message.replace("{}", wrong) in said, f"expected {message!r}, got {said!r}")
+        bench.check(f"mistake {number}", not message or message.replace("{}", wrong) in without_places(said), f"expected {message!r}, got {said!r}")
         bench.check(f"mistake {number} leaves no module", os.path.exists(bench.path("wrong.vxm")) == (not message))
+    check_places(bench, right)
     _, said = bench.tool("vx-compile", right.path, "--target=cpu", "--train=auto", "--loss=mse", "--optimizer=sgd", "-o", bench.path("t.vxm"), code=2)
     bench.check("a folder is not trained", f"--train: expected a model in one file, got the folder '{right.path}'" in said, said)
     module = bench.path("right.vxm")

@@ -26,8 +26,8 @@ BertSettings readSettings(ConfigFile &config, llvm::StringRef type) {
   s.positions = readSize(config, "max_position_embeddings");
   s.segments = readSize(config, "type_vocab_size");
   if (s.width % s.heads != 0)
-    config.fail("'hidden_size': expected a multiple of 'num_attention_heads', " + llvm::Twine(s.heads) + ", got " +
-                llvm::Twine(s.width));
+    config.failAt("hidden_size", "expected a multiple of 'num_attention_heads', " + llvm::Twine(s.heads) + ", got " +
+                                     llvm::Twine(s.width));
   s.epsilon = config.getNumber("layer_norm_eps").value_or(1e-12);
   if (!(s.epsilon >= 0 && s.epsilon <= 1))
     config.fail("layer_norm_eps", "a number from 0 to 1", *config.lookup("layer_norm_eps"));
@@ -35,7 +35,7 @@ BertSettings readSettings(ConfigFile &config, llvm::StringRef type) {
   const std::string activation = config.getString("hidden_act").value_or("gelu");
   std::optional<Activation> found = findActivation(activation, known);
   if (!found)
-    config.fail("'hidden_act': expected one of " + known + ", got \"" + activation + "\"");
+    config.failAt("hidden_act", "expected one of " + known + ", got \"" + activation + "\"");
   s.activation = found.value_or(Activation::Gelu);
   config.expectString("position_embedding_type", "absolute");
   for (llvm::StringRef key : {"is_decoder", "add_cross_attention", "is_encoder_decoder"})
@@ -47,9 +47,9 @@ BertSettings readSettings(ConfigFile &config, llvm::StringRef type) {
   }
   s.padding = config.getCount("pad_token_id").value_or(1);
   if (*s.padding + 1 >= s.positions)
-    config.fail("'pad_token_id': expected at most " + llvm::Twine(s.positions - 2) +
-                ", since positions count from it + 1 and 'max_position_embeddings' is " + llvm::Twine(s.positions) +
-                ", got " + llvm::Twine(*s.padding));
+    config.failAt("pad_token_id", "expected at most " + llvm::Twine(s.positions - 2) +
+                                      ", since positions count from it + 1 and 'max_position_embeddings' is " +
+                                      llvm::Twine(s.positions) + ", got " + llvm::Twine(*s.padding));
   return s;
 }
 

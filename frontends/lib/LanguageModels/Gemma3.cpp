@@ -40,7 +40,7 @@ void readLayerTypes(ConfigFile &config, DecoderSettings &s) {
   const int64_t pattern =
       config.getCount("sliding_window_pattern").value_or(config.getCount("_sliding_window_pattern").value_or(kPattern));
   if (pattern < 1)
-    return config.fail("'sliding_window_pattern': expected 1 or more, got " + llvm::Twine(pattern));
+    return config.failAt("sliding_window_pattern", "expected 1 or more, got " + llvm::Twine(pattern));
   setPattern(s, pattern);
   const llvm::json::Value *types = config.lookup("layer_types");
   if (!types)
@@ -67,11 +67,11 @@ void readBothRotary(ConfigFile &config, DecoderSettings &s) {
                           *ofWindow = kinds ? kinds->get("sliding_attention") : nullptr;
   if (kinds && (!ofAll || !ofWindow || kinds->size() != 2))
     return config.fail("rope_parameters", "the keys full_attention and sliding_attention", *both);
-  auto read = [&](const std::string &name, const llvm::json::Value *value, double otherwise) {
-    return readRotary(config, name, value, 1, {.theta = otherwise, .depth = s.depth, .context = s.context}, s.family);
+  auto read = [&](llvm::StringRef path, const llvm::json::Value *value, double otherwise) {
+    return readRotary(config, path, value, 1, {.theta = otherwise, .depth = s.depth, .context = s.context}, s.family);
   };
-  s.rotary = read(kinds ? "'rope_parameters': 'full_attention'" : "'rope_scaling'", ofAll, theta);
-  s.windowRotary = read("'rope_parameters': 'sliding_attention'", ofWindow, windowTheta);
+  s.rotary = read(kinds ? "rope_parameters.full_attention" : "rope_scaling", ofAll, theta);
+  s.windowRotary = read("rope_parameters.sliding_attention", ofWindow, windowTheta);
 }
 
 } // namespace
@@ -82,7 +82,7 @@ DecoderSettings readGemma3(ConfigFile &config) {
   s.family = "gemma3";
   s.isNormLessOne = true;
   if (!config.has("head_dim"))
-    config.fail("expected a key 'head_dim', got none");
+    config.failAt("head_dim", "expected a number, got none");
   readSizes(config, s);
   readNormAndBias(config, s);
   readActivation(config, "hidden_activation", "gelu_pytorch_tanh", s);

@@ -52,7 +52,8 @@ void readGpt2Sizes(ConfigFile &config, DecoderSettings &s) {
   s.layers = readSize(config, "n_layer", 10'000);
   s.heads = s.keyHeads = readSize(config, "n_head");
   if (s.width % s.heads != 0)
-    config.fail("'n_embd': expected a multiple of 'n_head', " + llvm::Twine(s.heads) + ", got " + llvm::Twine(s.width));
+    config.failAt("n_embd",
+                  "expected a multiple of 'n_head', " + llvm::Twine(s.heads) + ", got " + llvm::Twine(s.width));
   s.depth = s.width / s.heads;
   s.inner = config.has("n_inner") ? readSize(config, "n_inner") : 4 * s.width;
   s.words = readSize(config, "vocab_size");

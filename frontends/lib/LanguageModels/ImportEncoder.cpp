@@ -13,7 +13,7 @@ int64_t readSize(ConfigFile &config, llvm::StringRef key, int64_t most) {
   if (size && (*size < 1 || *size > most))
     config.fail(key, "a number from 1 to " + llvm::Twine(most), *config.lookup(key));
   else if (!size)
-    config.fail("'" + key + "': expected a number, got none");
+    config.failAt(key, "expected a number, got none");
   return size && *size >= 1 && *size <= most ? *size : 1;
 }
 
@@ -22,7 +22,7 @@ double readPositive(ConfigFile &config, llvm::StringRef key, std::optional<doubl
   if (number && !(*number > 0 && *number < 1e30))
     config.fail(key, "a number above 0", *config.lookup(key));
   else if (!number && !otherwise)
-    config.fail("'" + key + "': expected a number above 0, got none");
+    config.failAt(key, "expected a number above 0, got none");
   return number && *number > 0 ? *number : otherwise.value_or(1);
 }
 
@@ -75,10 +75,12 @@ llvm::Expected<OwningOpRef<ModuleOp>> buildEncoder(MLIRContext &context, llvm::S
   const std::string type = config->getString("model_type").value_or("");
   if (llvm::Error error = config->takeError())
     return error;
-  if (!llvm::is_contained(kEncoders, llvm::StringRef(type)))
-    return makeConfigError(path + ": 'model_type': expected one of " + llvm::join(llvm::ArrayRef(kEncoders), ", ") +
-                           ", got " + (type.empty() ? "none" : "\"" + type + "\"") +
-                           "; a model of another family needs an ONNX file, model.onnx");
+  if (!llvm::is_contained(kEncoders, llvm::StringRef(type))) {
+    config->failAt("model_type", "expected one of " + llvm::join(llvm::ArrayRef(kEncoders), ", ") + ", got " +
+                                     (type.empty() ? "none" : "\"" + type + "\"") +
+                                     "; a model of another family needs an ONNX file, model.onnx");
+    return config->takeError();
+  }
   llvm::Expected<WeightFiles> weights = WeightFiles::openFolder(folder);
   if (!weights)
     return weights.takeError();

@@ -74,7 +74,7 @@ void readRotary(ConfigFile &config, DecoderSettings &s, double partial, double t
   RotaryBase base = {.theta = theta, .depth = s.depth, .context = s.context};
   if (const llvm::StringRef original = "original_max_position_embeddings"; config.has(original) || s.family == "phi3")
     base.original = readPositive(config, original, 4096);
-  s.rotary = readRotary(config, "'" + key.str() + "'", value, partial, base, s.family);
+  s.rotary = readRotary(config, key, value, partial, base, s.family);
 }
 
 void readSizes(ConfigFile &config, DecoderSettings &s) {
@@ -83,13 +83,13 @@ void readSizes(ConfigFile &config, DecoderSettings &s) {
   s.heads = readSize(config, "num_attention_heads");
   s.keyHeads = config.has("num_key_value_heads") ? readSize(config, "num_key_value_heads") : s.heads;
   if (s.heads % s.keyHeads != 0)
-    config.fail("'num_attention_heads': expected a multiple of 'num_key_value_heads', " + llvm::Twine(s.keyHeads) +
-                ", got " + llvm::Twine(s.heads));
+    config.failAt("num_attention_heads", "expected a multiple of 'num_key_value_heads', " + llvm::Twine(s.keyHeads) +
+                                             ", got " + llvm::Twine(s.heads));
   if (config.has("head_dim"))
     s.depth = readSize(config, "head_dim", 1 << 16);
   else if (s.width % s.heads != 0)
-    config.fail("'hidden_size': expected a multiple of 'num_attention_heads', " + llvm::Twine(s.heads) + ", got " +
-                llvm::Twine(s.width));
+    config.failAt("hidden_size", "expected a multiple of 'num_attention_heads', " + llvm::Twine(s.heads) + ", got " +
+                                     llvm::Twine(s.width));
   else
     s.depth = s.width / s.heads;
   s.inner = readSize(config, "intermediate_size");
@@ -109,7 +109,7 @@ void readActivation(ConfigFile &config, llvm::StringRef key, llvm::StringRef oth
   if (std::optional<Activation> found = findActivation(activation, known))
     s.activation = *found;
   else
-    config.fail("'" + key + "': expected one of " + known + ", got \"" + activation + "\"");
+    config.failAt(key, "expected one of " + known + ", got \"" + activation + "\"");
 }
 
 DecoderSettings readDecoder(ConfigFile &config, llvm::StringRef type) {

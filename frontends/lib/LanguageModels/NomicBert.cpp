@@ -156,8 +156,8 @@ void readNomicKeys(ConfigFile &config, NomicSettings &s) {
 void readTransformersKeys(ConfigFile &config, NomicSettings &s) {
   readSizes(config, s);
   if (s.keyHeads != s.heads)
-    config.fail("'num_key_value_heads': expected as many as 'num_attention_heads', " + llvm::Twine(s.heads) + ", got " +
-                llvm::Twine(s.keyHeads));
+    config.failAt("num_key_value_heads", "expected as many as 'num_attention_heads', " + llvm::Twine(s.heads) +
+                                             ", got " + llvm::Twine(s.keyHeads));
   s.epsilon = readPositive(config, "layer_norm_eps", 1e-12);
   readActivation(config, "hidden_act", "silu", s);
   readRotary(config, s, 1, /*theta=*/1000);

@@ -244,14 +244,13 @@ const Variant *findVariant(llvm::StringLiteral Variant::*kind, llvm::StringRef n
 
 } // namespace
 
-Rotary readRotary(ConfigFile &config, const std::string &name, const llvm::json::Value *value, double partial,
+Rotary readRotary(ConfigFile &config, llvm::StringRef path, const llvm::json::Value *value, double partial,
                   RotaryBase base, llvm::StringRef family) {
   if (value && value->kind() != llvm::json::Value::Null && !value->getAsObject()) {
-    config.fail(name + ": expected an object, got " + showJson(*value));
+    config.fail(path, "an object", *value);
     return {};
   }
-  const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
-  ConfigFile rope(config.getName() + ": " + name, object ? *object : llvm::json::Object());
+  ConfigFile rope = config.getObject(path);
   base.theta = readPositive(rope, "rope_theta", base.theta);
   partial = readPositive(rope, "partial_rotary_factor", partial);
   base.turned = static_cast<int64_t>(double(base.depth) * std::min(partial, 1.0));
@@ -266,10 +265,9 @@ Rotary readRotary(ConfigFile &config, const std::string &name, const llvm::json:
   if (const Variant *variant = findVariant(&Variant::name, type, known))
     variant->apply(keys, base, rotary);
   else
-    rope.fail("'rope_type': expected " + known + ", got \"" + type + "\"");
+    rope.failAt("rope_type", "expected " + known + ", got \"" + type + "\"");
   rope.expectAllRead({}, "the family " + family.str());
-  if (llvm::Error error = rope.takeError())
-    config.fail(llvm::StringRef(llvm::toString(std::move(error))).split(": ").second);
+  config.takeProblem(rope);
   return rotary;
 }
 

@@ -19,9 +19,9 @@ struct RotaryBase {
   std::optional<double> original = std::nullopt;
 };
 
-/// By an object of config.json with "rope_type" that messages call `name`; null: of the default type. `partial` of each
-/// head turns where the object does not say it. Errors are those of `config`.
-Rotary readRotary(ConfigFile &config, const std::string &name, const llvm::json::Value *value, double partial,
+/// By an object of config.json with "rope_type" that `path` leads to, keys with '.' between; null: of the default type.
+/// `partial` of each head turns where the object does not say it. Errors are those of `config`.
+Rotary readRotary(ConfigFile &config, llvm::StringRef path, const llvm::json::Value *value, double partial,
                   RotaryBase base, llvm::StringRef family);
 /// By the keys "rope.scaling.*" and the tensors of factors of a GGUF file. Errors are those of `model`.
 Rotary readRotary(ModelBuilder &model, GgufSettings &keys, const RotaryBase &base);

@@ -52,19 +52,20 @@ llvm::Expected<std::map<std::string, std::string>> readIndex(const std::string &
   const json::Value *map = index->lookup("weight_map");
   const json::Object *object = map ? map->getAsObject() : nullptr;
   if (!object)
-    return makeConfigError(path + ": 'weight_map': expected an object with the file of each tensor, got " +
-                           (map ? showJson(*map) : "none"));
+    index->failAt("weight_map",
+                  "expected an object with the file of each tensor, got " + (map ? showJson(*map) : "none"));
   index->expectAllRead({}, "the reader of an index of safetensors files");
   if (llvm::Error error = index->takeError())
     return error;
   std::map<std::string, std::string> files;
   for (const auto &[tensor, file] : *object)
     files[tensor.str()] = file.getAsString().value_or("").str();
+  ConfigFile tensors = index->getObject("weight_map");
   for (const auto &[tensor, file] : files)
     if (!isPlainName(file))
-      return makeConfigError(path + ": tensor '" + tensor +
-                             "': expected the name of a file in the folder of the index, got " +
-                             showJson(*object->get(tensor)));
+      tensors.fail(tensor, "the name of a file in the folder of the index", *object->get(tensor));
+  if (llvm::Error error = tensors.takeError())
+    return error;
   return files;
 }
 

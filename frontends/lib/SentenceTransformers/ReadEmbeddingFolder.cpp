@@ -49,6 +49,11 @@ private:
     return file;
   }
 
+  /// Adds a note for each key that is likely to be a known one with a slip of the fingers.
+  void noteSlips(const ConfigFile &config, llvm::ArrayRef<llvm::StringRef> unused) {
+    llvm::append_range(folder.notes, config.findSlips(unused));
+  }
+
   /// The first of these that is there, in the model's folder, beside the transformer's configuration or in "onnx".
   std::string find(llvm::ArrayRef<llvm::StringRef> names) const {
     for (llvm::StringRef name : names)
@@ -74,22 +79,19 @@ private:
           "sentence-transformers has it");
       return llvm::Error::success();
     }
-    llvm::Expected<json::Array> modules = readJsonArray(path);
+    llvm::Expected<std::vector<ConfigFile>> modules = ConfigFile::readList(path, "module");
     if (!modules)
       return modules.takeError();
     folder.files.push_back(path);
     bool hasTransformer = false;
-    for (auto [number, value] : llvm::enumerate(*modules)) {
-      std::string name = path + ": module " + std::to_string(number);
-      if (!value.getAsObject())
-        return makeConfigError(name + ": expected an object, got " + showJson(value));
-      ConfigFile module(name, std::move(*value.getAsObject()));
+    for (auto [number, module] : llvm::enumerate(*modules)) {
       std::string type = module.getString("type").value_or("");
       std::string place = module.getString("path").value_or("");
+      if (llvm::StringRef(place).contains("..") || llvm::sys::path::is_absolute(place))
+        module.failAt("path", "expected a folder in the model's, got '" + place + "'");
+      noteSlips(module, {"idx", "name"});
       if (llvm::Error error = module.takeError())
         return error;
-      if (llvm::StringRef(place).contains("..") || llvm::sys::path::is_absolute(place))
-        return makeConfigError(name + ": 'path': expected a folder in the model's, got '" + place + "'");
       // The meaning of a class in the folder is known from its code only.
       llvm::StringRef kind =
           llvm::StringRef(type).starts_with("sentence_transformers.") ? llvm::StringRef(type).rsplit('.').second : "";
@@ -109,7 +111,8 @@ private:
         folder.steps.push_back({});
       } else {
         const char *want = number == 0 ? "Transformer" : number == 1 ? "Pooling" : "Dense or Normalize";
-        return makeConfigError(name + ": 'type': expected " + want + " of sentence_transformers, got '" + type + "'");
+        module.failAt("type", llvm::Twine("expected ") + want + " of sentence_transformers, got '" + type + "'");
+        return module.takeError();
       }
     }
     if (!hasTransformer || folder.pooling.empty())
@@ -167,7 +170,7 @@ private:
     }
     llvm::StringRef name = llvm::StringRef(stated ? *stated : given).rsplit('.').second;
     if (name != "Sigmoid" && name != "Identity")
-      config->fail("'" + llvm::Twine(key) + "': expected Sigmoid or Identity of PyTorch, got '" + *stated + "'");
+      config->failAt(key, "expected Sigmoid or Identity of PyTorch, got '" + *stated + "'");
     activation = name == "Sigmoid" ? "sigmoid" : "identity";
     return config->takeError();
   }
@@ -206,6 +209,7 @@ private:
       config->fail("include_prompt", "true", *config->lookup("include_prompt"));
     folder.wordDimension = config->getCount("word_embedding_dimension");
     folder.wordDimensionSource = path + ": 'word_embedding_dimension'";
+    noteSlips(*config, {"pooling_mode"});
     return config->takeError();
   }
 
@@ -230,17 +234,17 @@ private:
     const auto *found =
         llvm::find_if(known, [&](auto &entry) { return llvm::StringRef(function).rsplit('.').second == entry.first; });
     if (found == std::end(known))
-      config->fail("'activation_function': expected Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got '" +
-                   function + "'");
+      config->failAt("activation_function",
+                     "expected Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got '" + function + "'");
     else
       layer.activation = found->second;
     for (auto [key, value] : {std::pair("in_features", inputs), {"out_features", outputs}})
       if (!value || *value < 1 || *value > (1 << 20))
-        config->fail("'" + llvm::Twine(key) + "': expected a number from 1 to 1048576, got " +
-                     (value ? std::to_string(*value) : "none"));
+        config->failAt(key, "expected a number from 1 to 1048576, got " + (value ? std::to_string(*value) : "none"));
     for (llvm::StringRef key : {"module_input_name", "module_output_name"})
       if (config->getString(key).value_or("sentence_embedding") != "sentence_embedding")
         config->fail(key, "sentence_embedding", *config->lookup(key));
+    noteSlips(*config, {});
     if (llvm::Error error = config->takeError())
       return error;
     layer.inputs = *inputs;
@@ -303,14 +307,14 @@ private:
     llvm::Expected<ConfigFile> model = open(joinPath(transformer, "config.json"));
     if (!model)
       return model.takeError();
-    llvm::Expected<ConfigFile> tokenizer = open(find({"tokenizer_config.json"}));
+    std::string name = find({"tokenizer_config.json"});
+    llvm::Expected<ConfigFile> tokenizer = open(name.empty() ? joinPath(folder.path, "tokenizer_config.json") : name);
     if (!tokenizer)
       return tokenizer.takeError();
     // The first versions of sentence-transformers named it after the model.
-    std::string name =
-        find({"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
-              "sentence_camembert_config.json", "sentence_albert_config.json", "sentence_xlm-roberta_config.json",
-              "sentence_xlnet_config.json"});
+    name = find({"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
+                 "sentence_camembert_config.json", "sentence_albert_config.json", "sentence_xlm-roberta_config.json",
+                 "sentence_xlnet_config.json"});
     llvm::Expected<ConfigFile> sentences =
         open(name.empty() ? joinPath(folder.path, "sentence_bert_config.json") : name);
     if (!sentences)
@@ -329,17 +333,18 @@ private:
     const std::optional<int64_t> longest = tokenizer->getCount("model_max_length");
     const std::optional<int64_t> stated = sentences->getCount("max_seq_length");
     if (positions && stated && *stated > *positions)
-      sentences->fail("'max_seq_length': expected at most " + std::to_string(*positions) + ", which is '" +
-                      positionsKey.str() + "' of " + model->getName() +
-                      (isShifted ? " less 'pad_token_id' and 1" : "") + ", got " + std::to_string(*stated));
+      sentences->failAt("max_seq_length", "expected at most " + std::to_string(*positions) + ", which is '" +
+                                              positionsKey.str() + "' of " + model->getName() +
+                                              (isShifted ? " less 'pad_token_id' and 1" : "") + ", got " +
+                                              std::to_string(*stated));
     maxTokens = stated ? *stated : std::min(positions.value_or(INT64_MAX), longest.value_or(INT64_MAX));
     if (maxTokens == INT64_MAX) {
       maxTokens = 512;
       folder.notes.push_back("no file says how long a text may be: at most 512 tokens");
     }
+    lowercases = sentences->getBool("do_lower_case").value_or(false);
     if (maxTokens < 1 || maxTokens > (1 << 24))
       sentences->fail("expected 1 to 16777216 tokens at most, got " + llvm::Twine(maxTokens));
-    lowercases = sentences->getBool("do_lower_case").value_or(false);
     if (const json::Value *value = model->lookup("matryoshka_dimensions")) {
       const json::Array *list = value->getAsArray();
       for (const json::Value &size : list ? *list : json::Array())
@@ -348,11 +353,13 @@ private:
         model->fail("matryoshka_dimensions", "numbers of 1 or more", *value);
     }
     canShorten = !shorter.empty() || model->getBool("is_matryoshka").value_or(false);
+    noteSlips(*sentences, {});
+    // Keys that are near to another one's name, and right.
+    noteSlips(*model, {"bos_token_id", "cls_token_id", "eos_token_id", "mask_token_id", "sep_token_id"});
     for (ConfigFile *file : {&*model, &*tokenizer, &*sentences})
       if (llvm::Error error = file->takeError())
         return error;
-    tokenizerConfig = std::move(tokenizer->getObject());
-    tokenizerConfigName = tokenizer->exists() ? tokenizer->getName() : joinPath(folder.path, "tokenizer_config.json");
+    tokenizerConfig.emplace(std::move(*tokenizer));
     return llvm::Error::success();
   }
 
@@ -376,13 +383,14 @@ private:
         config->fail("default_prompt_name", "a name of 'prompts'", *config->lookup("default_prompt_name"));
       defaultPrompt = *name;
     }
+    noteSlips(*config, {"__version__", "similarity_fn_name", "model_type"});
     return config->takeError();
   }
 
   llvm::Error readTokenizer() {
     std::string path = find({"tokenizer.json"});
     folder.tokenizerKind = "application/json";
-    ConfigFile config(tokenizerConfigName, std::move(tokenizerConfig));
+    ConfigFile &config = *tokenizerConfig;
     if (path.empty() && !(path = find({"vocab.txt"})).empty()) {
       folder.tokenizerKind = "text/plain";
       describeWordPiece(config, tokenizer);
@@ -396,6 +404,8 @@ private:
       describeSentencePiece(config, llvm::sys::path::filename(path), tokenizer);
     }
     describeTruncation(config, tokenizer);
+    noteSlips(config, {"add_bos_token", "add_eos_token", "bos_token", "cls_token", "do_lower_case", "eos_token",
+                       "mask_token", "pad_token", "sep_token", "strip_accents", "unk_token"});
     if (path.empty())
       return makeConfigError(folder.path + ": expected a tokenizer.json, a vocab.txt or a tokenizer.model, got none");
     if (llvm::Error error = config.takeError())
@@ -437,8 +447,9 @@ private:
   int64_t maxTokens = 0, padding = 0;
   bool lowercases = false, canShorten = false;
   std::vector<int64_t> shorter;
-  json::Object prompts, tokenizer, tokenizerConfig;
-  std::string defaultPrompt, tokenizerConfigName, activation;
+  json::Object prompts, tokenizer;
+  std::optional<ConfigFile> tokenizerConfig;
+  std::string defaultPrompt, activation;
 };
 
 } // namespace

@@ -43,8 +43,8 @@ void describeSentencePiece(ConfigFile &config, llvm::StringRef fileName, json::O
   // Such a file does not have the special tokens around a text, and some classes renumber its tokens.
   bool first = family == "LlamaTokenizer" || family == "GemmaTokenizer", last = family == "T5Tokenizer";
   if (!first && !last)
-    return config.fail("'tokenizer_class': expected LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside " + fileName +
-                       ", or a tokenizer.json, got '" + type + "'");
+    return config.failAt("tokenizer_class", "expected LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside " +
+                                                fileName + ", or a tokenizer.json, got '" + type + "'");
   const bool isGemma = family == "GemmaTokenizer";
   if (config.getBool("add_bos_token").value_or(first))
     settings["before"] = json::Array{getToken(config, "bos_token").value_or(isGemma ? "<bos>" : "<s>")};

@@ -172,17 +172,9 @@ RegistryFile readDocument(const std::string &text) {
       return true;
     });
   } catch (const Json::exception &error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 9: ...", whose byte counts from 1 on, or
-    // "[json.exception.out_of_range.406] number overflow parsing '1e999'".
-    const std::string what = error.what();
     const auto *syntax = dynamic_cast<const Json::parse_error *>(&error);
-    const size_t quote = what.find('\'');
-    const size_t offset = syntax               ? std::max<size_t>(syntax->byte, 1) - 1
-                          : quote != what.npos ? text.find(what.substr(quote + 1, what.size() - quote - 2))
-                                               : 0;
-    const size_t reason = what.find(syntax ? ": " : "] ");
-    throw source.errorAt(offset, "expected JSON: {}",
-                         printableLine(reason == what.npos ? what : what.substr(reason + 2)));
+    const JsonMistake mistake = findJsonMistake(text, error.what(), syntax ? syntax->byte : 0);
+    throw source.errorAt(mistake.offset, "expected JSON: {}", printableLine(mistake.reason));
   }
   const std::vector<std::string> known = {"version", "models"};
   const Reader root(source, json, "", "");

@@ -10,12 +10,19 @@
 
 namespace vx::text {
 
-// Throws Error::file for what is no JSON, or nests too deep.
-nlohmann::json parseJson(std::string_view text);
+// A text that stays in place, and its values.
+struct JsonDocument {
+  // Throws Error::file for what is no JSON, or nests too deep.
+  explicit JsonDocument(std::string_view text);
 
+  std::string_view text;
+  nlohmann::json root;
+};
+
+// A value of a document, which outlives the node.
 class JsonNode {
 public:
-  JsonNode(const nlohmann::json &value, std::string path) : value(&value), path(std::move(path)) {}
+  explicit JsonNode(const JsonDocument &document) : document(&document), value(&document.root) {}
 
   bool isNull() const { return value->is_null(); }
   bool isString() const { return value->is_string(); }
@@ -45,7 +52,12 @@ public:
   [[noreturn]] void fail(const std::string &what) const;
 
 private:
+  JsonNode(const JsonDocument *document, const nlohmann::json &value, std::string path)
+      : document(document), value(&value), path(std::move(path)) {}
   [[noreturn]] void want(const char *what) const;
+  [[noreturn]] void failWithout(const char *name) const; // of an object
+  std::string pointer() const;                           // a JSON pointer from the root
+  const JsonDocument *document;
   const nlohmann::json *value;
   std::string path; // "model.vocab"
 };

@@ -84,8 +84,8 @@ std::string readFile(const std::string &path) {
 } // namespace
 
 Tokenizer Tokenizer::from_json(std::string_view tokenizer_json) {
-  const nlohmann::json json = parseJson(tokenizer_json);
-  const JsonNode root(json, "");
+  const JsonDocument document(tokenizer_json);
+  const JsonNode root(document);
   auto all = std::make_shared<Implementation>();
   if (root.has("normalizer"))
     all->normalizer = readNormalizer(root["normalizer"]);

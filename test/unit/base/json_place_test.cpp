@@ -61,6 +61,20 @@ TEST(JsonPlace, anyText) {
       EXPECT_LE(findJsonValue(text, pointer), text.size()) << text;
 }
 
+TEST(JsonPlace, mistakesOfTheParser) {
+  const auto of = [](std::string_view what, size_t byte) {
+    const JsonMistake mistake = findJsonMistake("[1e9, 2e999]", what, byte);
+    return std::to_string(mistake.offset) + " " + mistake.reason;
+  };
+  EXPECT_EQ(of("[json.exception.parse_error.101] parse error at line 1, column 3: no: more", 3), "2 no: more");
+  EXPECT_EQ(of("[json.exception.parse_error.101] parse error", 99), "12 [json.exception.parse_error.101] parse error");
+  EXPECT_EQ(of("[json.exception.out_of_range.406] number overflow parsing '2e999'", 0),
+            "6 number overflow parsing '2e999'");
+  EXPECT_EQ(of("[json.exception.out_of_range.406] number overflow parsing '3e999'", 0),
+            "0 number overflow parsing '3e999'");
+  EXPECT_EQ(of("it's", 0), "0 it's");
+}
+
 TEST(JsonPlace, placesOfBytes) {
   EXPECT_EQ(textPlaceAt("", 0).text(), "1:1");
   EXPECT_EQ(textPlaceAt("a\nb", 1).text(), "1:2");

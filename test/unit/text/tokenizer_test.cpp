@@ -187,27 +187,37 @@ TEST(DecodeStream, givesOutWholeCharactersOnly) {
 
 TEST(Errors, nameTheComponentAndBothValues) {
   EXPECT_EQ(errorOfJson("{'model':{'type':'Tree','vocab':{}}}"),
-            "tokenizer.json: model: the model 'Tree' is not supported");
+            "tokenizer.json:1:10: model: the model 'Tree' is not supported");
   EXPECT_EQ(errorOfJson("{'normalizer':{'type':'Upper'},'model':{}}"),
-            "tokenizer.json: normalizer: the normalizer 'Upper' is not supported");
+            "tokenizer.json:1:15: normalizer: the normalizer 'Upper' is not supported");
   EXPECT_EQ(errorOfJson("{'pre_tokenizer':{'type':'Sequence','pretokenizers':[{'type':'Rhyme'}]},'model':{}}"),
-            "tokenizer.json: pre_tokenizer.pretokenizers[0]: the pre-tokenizer 'Rhyme' is not supported");
+            "tokenizer.json:1:54: pre_tokenizer.pretokenizers[0]: the pre-tokenizer 'Rhyme' is not supported");
   EXPECT_EQ(errorOfJson("{'model':{'type':'BPE','vocab':{'a':1},'merges':[],'dropout':0.1}}"),
-            "tokenizer.json: model.dropout: dropout, which is for training, is not supported");
+            "tokenizer.json:1:62: model.dropout: dropout, which is for training, is not supported");
   EXPECT_EQ(errorOfJson("{'model':{'type':'BPE','vocab':{'a':1},'merges':['a b']}}"),
             "the vocabulary has a token for each merge, got none for 'ab'");
   EXPECT_EQ(errorOfJson("{'model':{'type':'BPE','vocab':{'a':-1},'merges':[]}}"),
-            "tokenizer.json: model.vocab: expected a whole number from 0 to 67108863 for 'a', got -1");
+            "tokenizer.json:1:32: model.vocab: expected a whole number from 0 to 67108863 for 'a', got -1");
   EXPECT_EQ(errorOfJson("{'model':{'type':'BPE','vocab':{'a':60000000},'merges':[]}}"),
-            "tokenizer.json: model.vocab: expected numbers near the count of tokens, 1, got 60000000");
+            "tokenizer.json:1:32: model.vocab: expected numbers near the count of tokens, 1, got 60000000");
   EXPECT_EQ(errorOfJson("{'model':{'type':'WordPiece','vocab':{'a':0}}}"),
             "the vocabulary has a token for what is unknown, got none for '[UNK]'");
   EXPECT_EQ(errorOfJson("{'model':{'type':'WordLevel','vocab':{'a':0}},'added_tokens':[{'id':3,'content':'a'}]}"),
-            "tokenizer.json: added_tokens[0].id: expected the number that the model has for 'a', 0, got 3");
+            "tokenizer.json:1:69: added_tokens[0].id: expected the number that the model has for 'a', 0, got 3");
   EXPECT_EQ(errorOfJson("{'normalizer':{'type':'Precompiled','precompiled_charsmap':'AAA?'},'model':{}}"),
-            "tokenizer.json: normalizer.precompiled_charsmap: expected base64, got a character of number 63");
-  EXPECT_EQ(errorOfJson(std::string(100, '[')), "tokenizer.json nests at most 64 deep, got more at byte 64");
-  EXPECT_EQ(errorOfJson("{}"), "tokenizer.json: : has no 'model'");
+            "tokenizer.json:1:60: normalizer.precompiled_charsmap: expected base64, got a character of number 63");
+  EXPECT_EQ(errorOfJson(std::string(100, '[')), "tokenizer.json:1:65: expected values in at most 64 others, got more");
+  EXPECT_EQ(errorOfJson("{}"), "tokenizer.json:1:1: expected the key 'model'");
+  EXPECT_EQ(errorOfJson("{\n 'modle':{'type':'BPE'}}"), "tokenizer.json:2:2: expected the key 'model', got 'modle'");
+  EXPECT_EQ(errorOfJson("{'model':\n {'type':'BPE','vocba':{},'merges':[]}}"),
+            "tokenizer.json:2:16: model: expected the key 'vocab', got 'vocba'");
+  EXPECT_EQ(errorOfJson("{'model':\n {'type':'BPE','vocab':3,'merges':[]}}"),
+            "tokenizer.json:2:24: model.vocab: expected an object, got 3");
+  EXPECT_EQ(errorOfJson("{'model':\n {'type':"),
+            "tokenizer.json:2:10: expected JSON: syntax error while parsing value - unexpected end of input; expected "
+            "'[', '{', or a literal");
+  EXPECT_EQ(errorOfJson("{'a':1e999}"), "tokenizer.json:1:6: expected JSON: number "
+                                        "overflow parsing '1e999'");
   const auto errorOfPattern = [](const std::string &pattern) {
     return errorOfJson("{'normalizer':{'type':'Replace','pattern':{'Regex':'" + pattern +
                        "'},'content':''},'model':{}}");

@@ -18,6 +18,15 @@ struct TextPlace {
 // The place of the byte at `offset`; of the end for an offset that is larger.
 TextPlace textPlaceAt(std::string_view text, size_t offset);
 
+struct JsonMistake {
+  size_t offset = 0; // in the text
+  std::string reason;
+};
+
+// Of an error of nlohmann's parser: its message, and its byte, which is 0 for an error without one. `text` is the text
+// that was parsed.
+JsonMistake findJsonMistake(std::string_view text, std::string_view message, size_t byte);
+
 // A step of a JSON pointer (RFC 6901): "/" and the key, whose "~" and "/" are escaped.
 std::string jsonPointerStep(std::string_view key);
 std::string jsonPointerStep(size_t index);
