@@ -8,8 +8,10 @@ A package that is not in the list, or not with the reason why it is needed, fail
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 from checks import Checks  # noqa: E402
@@ -89,8 +91,24 @@ def compare(what, asked, listed, place):
                                    len(asked) != len(set(asked)) and f"{place} has one twice"))))
 
 
+def check_setup(root):
+    """scripts/setup --all gets the Python packages of all tests too, also where the system's packages are there. Its commands are stand-ins."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("setup", "usage.sh"):
+            shutil.copy(os.path.join(root, "scripts", name), folder)
+        for name, text in (("test", f'echo "$*" >>{folder}/asked'), ("dpkg-query", "echo install ok installed")):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(os.path.join(folder, name), 0o755)
+        for option, asked in (([], ""), (["--runtime"], ""), (["--all"], "--references all\n")):
+            done = subprocess.run([os.path.join(folder, "setup"), *option], capture_output=True, text=True, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+            got = read(folder, "asked") if os.path.exists(os.path.join(folder, "asked")) else ""
+            expect(f"scripts/setup {' '.join(option)} asks scripts/test for {asked.strip() or 'nothing'}", done.returncode == 0 and got == asked, f"{done.returncode} {got} {done.stdout}{done.stderr}")
+
+
 def main():
     root, path = sys.argv[1:3]
+    check_setup(root)
     listed, budgets = read_list(read(path))
     asked, more = packages_of_setup(read(root, "scripts", "setup"))
     compare("packages of scripts/setup", asked, listed["apt"], "scripts/setup")
