@@ -184,7 +184,6 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   pm.addNestedPass<func::FuncOp>(
       createDecomposePass([&backend, spec](Operation *op) { return backend.decomposes(op, spec); }));
   pm.addNestedPass<func::FuncOp>(createWidenElementsPass());
-  pm.addNestedPass<func::FuncOp>(createSplitWindowsPass());
   pm.addPass(createCSEPass());
   LayoutPolicy layouts = backend.layouts(spec);
   if (layouts.channelsLast) {
@@ -197,6 +196,9 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     views.chainsOnly = true;
     pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass(views));
   }
+  SplitWindowsPassOptions windows;
+  windows.masks = backend.masksPaddedWindows();
+  pm.addNestedPass<func::FuncOp>(createSplitWindowsPass(windows));
   SplitWeightBlocksPassOptions splitBlocks;
   splitBlocks.strictMath = strictMath;
   pm.addNestedPass<func::FuncOp>(createSplitWeightBlocksPass(splitBlocks));

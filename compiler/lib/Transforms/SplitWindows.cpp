@@ -1,4 +1,4 @@
-// The greatest elements of wide windows are found dimension by dimension.
+// Wide windows are reduced dimension by dimension.
 
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -14,12 +14,30 @@ namespace vx {
 
 namespace {
 
+/// Whether an order of its own for the parts of the reduction gives the same result, but for the order of sums.
+bool isSplittable(ReduceWindowOp op) {
+  switch (op.getKind()) {
+  case ReduceKind::max:
+  case ReduceKind::min:
+    return true;
+  case ReduceKind::sum:
+    // Parts of a sum of fewer bits would be rounded.
+    return !isa<FloatType>(typeOf(op.getResult()).getElementType()) ||
+           typeOf(op.getResult()).getElementType().getIntOrFloatBitWidth() >= 32;
+  default:
+    return false;
+  }
+}
+
 /// The dimensions along which windows have more than one element, if it pays to go through them one by one.
-SmallVector<size_t> findDimsToSplit(ReduceWindowOp op) {
-  // A window of fewer elements is read in less time than the results of its lines are stored and read.
-  constexpr int64_t leastElements = 16;
-  if (op.getKind() != ReduceKind::max && op.getKind() != ReduceKind::min)
+SmallVector<size_t> findDimsToSplit(ReduceWindowOp op, bool masks) {
+  if (!isSplittable(op))
     return {};
+  // A window of fewer elements is read in less time than the results of its lines are stored and read. Each of the
+  // elements that needs a mask takes the time of some.
+  const bool hasMasks =
+      masks && op.getWindow().back() > 1 && (op.getPadsLow().back() != 0 || op.getPadsHigh().back() != 0);
+  const int64_t leastElements = hasMasks ? 9 : 16;
   SmallVector<size_t> dims;
   int64_t elements = 1;
   for (auto [d, size] : llvm::enumerate(op.getWindow())) {
@@ -55,8 +73,8 @@ struct SplitWindowsPass : impl::SplitWindowsPassBase<SplitWindowsPass> {
   using SplitWindowsPassBase::SplitWindowsPassBase;
 
   void runOnOperation() override {
-    getOperation().walk([](ReduceWindowOp op) {
-      if (SmallVector<size_t> dims = findDimsToSplit(op); !dims.empty())
+    getOperation().walk([this](ReduceWindowOp op) {
+      if (SmallVector<size_t> dims = findDimsToSplit(op, masks); !dims.empty())
         split(op, dims);
     });
   }

@@ -54,6 +54,9 @@ public:
   /// True if few workgroups with much work each are slow, so that long rows are reduced in two stages.
   virtual bool splitsReductions() const { return false; }
 
+  /// True if vectors go along the last dimension, so that each element of a window that crosses its borders has a mask.
+  virtual bool masksPaddedWindows() const { return false; }
+
   /// The schedule config of a fusion region (`fused` phase), and for a product in plain loops the reason. All variants
   /// of a target share the grid, so the workgroup tile must not depend on the variant.
   virtual StrategyChoice chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;

@@ -144,17 +144,20 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
 }
 
 def SplitWindowsPass : Pass<"vx-split-windows", "::mlir::func::FuncOp"> {
-  let summary = "Find the greatest elements of wide windows dimension by dimension";
+  let summary = "Reduce wide windows dimension by dimension";
   let description = [{
-    A maximum or minimum over a window of 16 elements or more, in several dimensions, becomes one over each dimension in turn.
-    Neighbouring windows share the results of the first ones:
+    A maximum, minimum or sum over a window of 16 elements or more, in several dimensions, becomes one over each dimension in turn.
+    Neighbouring windows share the results of the first ones. Where windows that cross the borders of the last dimension need masks,
+    9 elements are enough, since fewer of them are read with a mask:
 
         %1 = vx.reduce_window max %0 window = [1, 1, 5, 5] ...     ->   %1 = vx.reduce_window max %0 window = [1, 1, 5, 1] ...
                                                                         %2 = vx.reduce_window max %1 window = [1, 1, 1, 5] ...
 
-    Needs: nothing. Keeps: dynamic shapes. Numerics: none; a NaN of a window stays one.
+    Leaves alone sums of floats narrower than f32, whose parts would be rounded. Needs: the layout of images. Keeps: dynamic shapes.
+    Numerics: another order of sums; a NaN of a window stays one.
   }];
   let dependentDialects = ["::vx::VXDialect"];
+  let options = [Option<"masks", "masks", "bool", /*default=*/"false", "Elements beside the borders of the last dimension need masks">];
 }
 
 def SplitConcatsPass : Pass<"vx-split-concats", "::mlir::func::FuncOp"> {

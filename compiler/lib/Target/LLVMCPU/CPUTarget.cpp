@@ -42,6 +42,8 @@ public:
     return attention && !cpu::hasKernelFor(attention);
   }
 
+  bool masksPaddedWindows() const override { return true; }
+
   /// A row of a tile is the widest vector of any variant.
   LayoutPolicy layouts(const TargetSpec &) const override {
     return {/*channelsLast=*/true, /*channelsLastFactors=*/{}, /*packedWeights=*/true, /*packedWeightBytes=*/64};
