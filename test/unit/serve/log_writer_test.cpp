@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-using vx::tools::LogWriter;
+using vx::serve::LogWriter;
 using namespace std::chrono_literals;
 
 namespace {

@@ -11,11 +11,12 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <cstdio>
 #include <ctime>
 
 #include <unistd.h>
 
-namespace vx::tools {
+namespace vx::serve {
 
 // The most important first.
 static constexpr std::array<std::string_view, 4> logLevels = {"error", "warning", "info", "debug"};
@@ -85,7 +86,7 @@ static void appendNumber(std::string &line, double milliseconds) {
   line.append(text, std::to_chars(text, text + sizeof(text), milliseconds, std::chars_format::fixed, 3).ptr);
 }
 
-void setLog(const serve::Configuration &configuration) {
+void setLog(const Configuration &configuration) {
   leastLogged = logLevel(*configuration.server.log);
   isJson = *configuration.server.logFormat == "json";
   logsAccess = *configuration.server.accessLog;
@@ -108,7 +109,7 @@ void logLine(std::string_view level, std::string_view text) {
   writer().write(line);
 }
 
-void logAccess(const serve::AccessRecord &record) {
+void logAccess(const AccessRecord &record) {
   if (!logsAccess || logLevel("info") > leastLogged)
     return;
   thread_local std::string line;
@@ -160,8 +161,9 @@ void flushLog() { writer().flush(); }
 void tellLine(std::string_view text) {
   if (isJson)
     return logLine("info", text);
-  printOut("{}\n", text);
+  const std::string line = printableLine(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }
 
-} // namespace vx::tools
+} // namespace vx::serve

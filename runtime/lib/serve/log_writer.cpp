@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-namespace vx::tools {
+namespace vx::serve {
 
 static void writeAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -84,4 +84,4 @@ void LogWriter::run() {
   }
 }
 
-} // namespace vx::tools
+} // namespace vx::serve

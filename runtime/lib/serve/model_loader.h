@@ -1,13 +1,13 @@
 // Models are loaded one after another by a thread of its own, so that signals are answered meanwhile.
-#ifndef VX_TOOLS_MODEL_LOADER_H
-#define VX_TOOLS_MODEL_LOADER_H
+#ifndef VX_SERVE_MODEL_LOADER_H
+#define VX_SERVE_MODEL_LOADER_H
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
 
-namespace vx::tools {
+namespace vx::serve {
 
 class ModelLoader {
 public:
@@ -53,6 +53,6 @@ private:
   std::thread thread; // begins when all else is there
 };
 
-} // namespace vx::tools
+} // namespace vx::serve
 
 #endif

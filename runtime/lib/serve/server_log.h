@@ -1,22 +1,23 @@
 // The log of the server, on stderr as it comes: lines of text, or JSON objects.
-#ifndef VX_TOOLS_SERVER_LOG_H
-#define VX_TOOLS_SERVER_LOG_H
+#ifndef VX_SERVE_SERVER_LOG_H
+#define VX_SERVE_SERVER_LOG_H
 
-#include "command_line.h"
 #include "configuration.h"
 #include "service.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
-namespace vx::tools {
+namespace vx::serve {
 
 // The least level, the format, and whether requests are logged. May be called again at any time.
-void setLog(const serve::Configuration &configuration);
+void setLog(const Configuration &configuration);
 
 // Thread-safe, as all of these. A level is a value of the configuration's key `log`.
 void logLine(std::string_view level, std::string_view text);
 // Written with others within 10 ms.
-void logAccess(const serve::AccessRecord &record);
+void logAccess(const AccessRecord &record);
 // Before the process ends without its destructors.
 void flushLog();
 
@@ -28,6 +29,6 @@ void tell(fmt::format_string<Args...> format, Args &&...args) {
   tellLine(fmt::format(format, std::forward<Args>(args)...));
 }
 
-} // namespace vx::tools
+} // namespace vx::serve
 
 #endif

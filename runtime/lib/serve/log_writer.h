@@ -1,6 +1,6 @@
 // The lines of a log on a descriptor. Lines that can wait are written together by a thread of its own.
-#ifndef VX_TOOLS_LOG_WRITER_H
-#define VX_TOOLS_LOG_WRITER_H
+#ifndef VX_SERVE_LOG_WRITER_H
+#define VX_SERVE_LOG_WRITER_H
 
 #include <chrono>
 #include <condition_variable>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-namespace vx::tools {
+namespace vx::serve {
 
 // All calls are thread-safe. Lines keep their order. A line that cannot be written, as on a full disk, is lost.
 class LogWriter {
@@ -42,6 +42,6 @@ private:
   std::thread thread;
 };
 
-} // namespace vx::tools
+} // namespace vx::serve
 
 #endif
