@@ -6,41 +6,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 
 namespace vx {
 
 struct FreeAligned {
-  void operator()(std::byte *bytes) const {
-    uint64_t distance = 0;
-    std::memcpy(&distance, bytes - sizeof(distance), sizeof(distance));
-    std::free(bytes - distance);
-  }
+  void operator()(std::byte *bytes) const;
 };
 using AlignedMemory = std::unique_ptr<std::byte[], FreeAligned>;
 
 // `size` bytes at a multiple of VX_BUFFER_ALIGNMENT, or null where the system has no more memory. Vector code may read
-// whole alignment units, and 0 bytes have an address too.
+// whole alignment units, and 0 bytes have an address too. Thread-safe.
 //
-// The memory is of `malloc`, and the distance to its first byte stands before the result. In glibc before 2.38
-// `aligned_alloc` needs a larger free block than it returns: a freed block fits no request of its own size, so a
-// program that allocates a result for each call touches new pages.
-inline AlignedMemory allocateAligned(uint64_t size) {
-  constexpr uint64_t alignment = VX_BUFFER_ALIGNMENT;
-  static_assert(alignment % alignof(std::max_align_t) == 0 && alignof(std::max_align_t) >= sizeof(uint64_t));
-  if (size > PTRDIFF_MAX - 3 * alignment)
-    return nullptr;
-  const uint64_t rounded = (size / alignment + 1) * alignment;
-  auto *block = static_cast<std::byte *>(std::malloc(rounded + alignment));
-  if (!block)
-    return nullptr;
-  const uint64_t distance = alignment - reinterpret_cast<uintptr_t>(block) % alignment;
-  std::byte *bytes = block + distance;
-  std::memcpy(bytes - sizeof(distance), &distance, sizeof(distance));
-  return AlignedMemory(bytes);
-}
+// Results of calls come and go, and the first write to a page that comes from the system takes up to some microseconds,
+// as long as a kernel needs for 64 KiB. So freed blocks of 64 KiB and more are kept for the next results of their size:
+// as many bytes as there are in use, or 64 MiB if these are fewer. Under the address sanitizer none are kept, so that
+// it finds uses of what was freed.
+AlignedMemory allocateAligned(uint64_t size);
 
 } // namespace vx
 

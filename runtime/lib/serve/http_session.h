@@ -107,7 +107,7 @@ private:
                            });
   }
 
-  // Bytes of a body are where the reader wants them, others in `piece`.
+  // Bytes of a body are where the reader has room for them, others in `piece`.
   void haveRead(boost::system::error_code error, bool isBody, size_t size) {
     if (state == State::closed)
       return;

@@ -1,4 +1,4 @@
-// Memory of the host that batches use one after another.
+// Memory of the host that batches use again.
 #ifndef VX_SERVE_MEMORY_POOL_H
 #define VX_SERVE_MEMORY_POOL_H
 

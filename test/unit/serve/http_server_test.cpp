@@ -111,6 +111,49 @@ TEST_F(HttpServerTest, answersOneRequestAfterAnother) {
               AllOf(HasSubstr("Content-Length: 4\r\n"), EndsWith("\r\n\r\n<end>")));
 }
 
+// Bodies of known length are read to their place; others, and what comes with a header, are copied there.
+TEST_F(HttpServerTest, bodiesAreWholeHoweverTheyCome) {
+  start();
+  const RawClient client(server->port());
+  for (const size_t size : {1u, 4096u, (64u << 10) - 1, 64u << 10, (64u << 10) + 1, 300000u}) {
+    std::string body;
+    while (body.size() < size)
+      body += fmt::format("{},", body.size());
+    body.resize(size - 1);
+    body += '!';
+    const std::string header = fmt::format("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", size);
+    // At once, with the next request after it; the header alone at first; in pieces.
+    client.send(header + body + header + body);
+    std::string twice = client.receive("!");
+    if (twice.find('!') == twice.rfind('!'))
+      twice += client.receive("!");
+    EXPECT_EQ(twice.find("\r\n\r\n" + body + "HTTP/1.1 200 OK"), twice.find("\r\n\r\n")) << size;
+    EXPECT_THAT(twice, EndsWith("\r\n\r\n" + body));
+    client.send(header);
+    std::this_thread::sleep_for(20ms);
+    client.send(body);
+    EXPECT_THAT(client.receive("!"), EndsWith("\r\n\r\n" + body));
+    client.send(header + body.substr(0, size / 3));
+    std::this_thread::sleep_for(20ms);
+    client.send(body.substr(size / 3, size / 3));
+    std::this_thread::sleep_for(20ms);
+    client.send(body.substr(size / 3 + size / 3));
+    EXPECT_THAT(client.receive("!"), EndsWith("\r\n\r\n" + body));
+  }
+}
+
+// The answer ends the request whose body is still being read, and bytes that come later belong to no request.
+TEST_F(HttpServerTest, whatComesOfABodyAfterItsDeadlineIsDropped) {
+  start({.bodyTime = 100ms});
+  const RawClient client(server->port());
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n0123456789");
+  EXPECT_THAT(client.receive("request_timeout"), StartsWith("HTTP/1.1 408"));
+  client.send(std::string(90000, 'x'));
+  client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.receive(), Not(HasSubstr("200 OK")));
+  EXPECT_TRUE(eventually([&] { return server->load().bytesInFlight == 0; }));
+}
+
 TEST_F(HttpServerTest, takesChunks) {
   start();
   EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: "
