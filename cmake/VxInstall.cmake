@@ -91,7 +91,12 @@ if(TARGET vx_grpc)
 endif()
 
 # Tokenizers, embeddings and language models for the wheels' module of them: by scripts/build-wheels only.
-install(FILES $<TARGET_FILE:vx_llm_static> $<TARGET_FILE:vx_embed_static> $<TARGET_FILE:vx_text> $<TARGET_FILE:vx_base> $<TARGET_FILE:vx_fmt>
+set(vx_wheel_libraries vx_llm_static vx_embed_static vx_text vx_base)
+if(VX_FMT_DEFINITIONS_FIT) # else fmt is in each of them
+  list(APPEND vx_wheel_libraries vx_fmt)
+endif()
+list(TRANSFORM vx_wheel_libraries REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+install(FILES ${vx_wheel_libraries}
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/wheel COMPONENT wheel EXCLUDE_FROM_ALL)
 
 vx_install_library(vx_train train)

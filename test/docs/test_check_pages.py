@@ -54,7 +54,7 @@ PLANTS = {
                  ("compiler/include/vx/Transforms/Passes.td", 'Pass<"vx-recognize-norms"', 'Pass<"vx-find-norms"', "expected that --strict-math switches off")],
     "tools": [("tools/vx-train/vx-train.cpp", '"--early-stop"', '"--patience"', "docs/training.md: '--patience' of vx-train is missing"), ("docs/training.md", "| `--threads` |", "| threads |", "'--threads' of vx-train is missing"),
               ("tools/vx-train/vx-train.cpp", '"--stop-on-nan"', '"--stop-on-inf"', "'--stop-on-inf' of vx-train is missing"), ("tools/vx-train/vx-train.cpp", '"--save-module"', '"--sav"', "'--sav' of vx-train is missing"),
-              ("tools/vx-bench/load_options.cpp", '"--turns"', '"--rounds"', "docs/benchmarks.md: '--rounds' of vx-bench is missing"), ("docs/benchmarks.md", "`--encoding base64`", "Base64", "'--encoding' of vx-bench is missing")],
+              ("tools/vx-bench/load_flags.cpp", '"--turns"', '"--rounds"', "docs/benchmarks.md: '--rounds' of vx-bench is missing"), ("docs/benchmarks.md", "`--encoding base64`", "Base64", "'--encoding' of vx-bench is missing")],
     "backends": [("compiler/lib/Target/CUDA/CUDAVariants.cpp", '{"sm_80", 76}', '{"sm_75", 70}, {"sm_80", 76}', "cuda: expected sm_75, sm_80"),
                  ("compiler/lib/Target/LLVMCPU/CPUVariants.cpp", "makeSpec(known[2])", "makeSpec(known[3])", "cpu: expected avx512+vnni, avx512, x86-64-v2, got avx512+vnni, avx512, x86-64-v3"),
                  ("docs/backends.md", "| `baseline` | `baseline` |", "| `baseline` | `half` |", "vulkan: expected baseline, got half"),

@@ -16,7 +16,7 @@ namespace vx::tools {
 // One at a time.
 class CompileChild {
 public:
-  // `cache` is the folder that module files go to. `warn` is told where they cannot go there.
+  // `cache` is the folder that module files go to. `warn` is called where they cannot go there.
   CompileChild(std::string cache, std::function<void(const std::string &)> warn);
 
   // The module file of an .onnx file or a folder for the device: that of before, where neither the model's files nor

@@ -64,4 +64,14 @@ void writeReport(const BenchReport &report, const ReportOptions &options) {
   writeDocument(vx::jsonText(report.json(), 2) + "\n", report.text(), options.json);
 }
 
+int reportServer(const std::vector<ServerResult> &results, const LoadOptions &options, const std::string &json) {
+  writeDocument(serverDocument(results), serverText(results), json);
+  bool holds = true;
+  for (const JudgedGate &gate : judgeGates(results, options)) {
+    holds &= gate.holds;
+    printMessage("vx-bench: {}: {}\n", gate.holds ? "note" : "error", gate.text);
+  }
+  return holds ? 0 : 1;
+}
+
 } // namespace vx::tools

@@ -4,6 +4,7 @@
 
 #include "command_line.h"
 #include "file_checks.h"
+#include "server_bench.h"
 #include "turns.h"
 
 #include <filesystem>
@@ -35,6 +36,10 @@ void writeReport(const BenchReport &report, const ReportOptions &options);
 
 // The same for results that have no page.
 void writeDocument(const std::string &document, const std::string &text, const std::string &json);
+
+// Writes the results of servers to the file of --json, or its text or JSON to standard output. Tells each gate on
+// standard error. The exit code: 1 where a request has failed or a gate does not hold.
+int reportServer(const std::vector<ServerResult> &results, const LoadOptions &options, const std::string &json);
 
 } // namespace vx::tools
 

@@ -34,7 +34,7 @@ bool parseEmbedOptions(const char *name, int argc, char **argv, EmbedOptions &op
                  "Texts of a batch, 1,32 by default; of a server, those of a request, 1 by default")
       ->group("Sizes");
   addTurnOptions(app, options.turns, "Batches");
-  options.load.addTo(app);
+  addLoadFlags(app, options.load);
   app.add_option("--encoding", options.encoding, "How the server sends vectors: float (by default) or base64")
       ->check(oneOf({"float", "base64"}))
       ->group("Server");
@@ -55,7 +55,7 @@ bool parseEmbedOptions(const char *name, int argc, char **argv, EmbedOptions &op
   if (options.model.empty())
     throw usageError("embed needs --model, a module or a folder; see --help");
   options.report.check();
-  options.load.check(app);
+  checkLoadFlags(app, options.load);
   if (options.lengths.empty())
     options.lengths = "16,128";
   if (options.batchSizes.empty())

@@ -3,7 +3,7 @@
 #define VX_BENCH_EMBED_OPTIONS_H
 
 #include "bench_options.h"
-#include "load_options.h"
+#include "load_flags.h"
 
 #include <string>
 #include <vector>

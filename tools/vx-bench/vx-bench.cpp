@@ -5,9 +5,7 @@
 #include "embed_bench.h"
 #include "infer_load.h"
 #include "load_module.h"
-#include "measurement.h"
-#include "npy.h"
-#include "output_file.h"
+#include "module_bench.h"
 #include "peer.h"
 #include "temporary_folder.h"
 
@@ -15,8 +13,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
-#include <thread>
 
 using namespace vx::tools;
 namespace fs = std::filesystem;
@@ -137,56 +133,6 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   return true;
 }
 
-// The functions of a training module that are timed. `dims` gets the rows that are asked for.
-static std::vector<std::string> trainingFunctions(const Options &options, const std::string &path, SymbolValues &dims) {
-  const vx::Module module = loadModule(path);
-  const vx_training_info *training = module.training();
-  if (!training || !training->train_step || training->input_count == 0)
-    throw usageError("--train: '{}' has no training step; expected a module that was compiled with --train", path);
-  const vx_argument_info &data = training->train_step->inputs[training->inputs[0]];
-  if (options.batchSize) {
-    if (data.rank == 0)
-      throw usageError("--batch-size: input '{}' of '{}' has no rows", data.name, path);
-    if (data.dims[0].size >= 0 && data.dims[0].size != options.batchSize)
-      throw usageError("--batch-size: expected {}, which '{}' is compiled for, got {}", data.dims[0].size, path,
-                       options.batchSize);
-    if (data.dims[0].size < 0)
-      dims[data.dims[0].expression] = options.batchSize;
-  }
-  std::vector<std::string> functions = {training->train_step->name};
-  if (training->evaluate)
-    functions.emplace_back(training->evaluate->name);
-  return functions;
-}
-
-static void addOurs(std::vector<Entry> &entries, const Options &options, const std::string &module, SymbolValues dims) {
-  const std::vector<std::string> functions =
-      options.train ? trainingFunctions(options, module, dims) : std::vector<std::string>{options.function};
-  const std::vector<uint32_t> threads = threadCounts(options.threads);
-  for (const std::string &device : splitList(options.devices))
-    for (uint32_t count : threads) {
-      // Threads are the CPU's: another device is measured once.
-      if (count != threads.front() && device != "auto" && !device.starts_with("cpu"))
-        continue;
-      showProgress(fmt::format("loading {} on {}", module, device));
-      MeasurementRequest request;
-      request.path = module;
-      request.device = device;
-      request.threads = count;
-      request.dims = dims;
-      request.inputs = options.inputs;
-      request.seed = options.seed;
-      request.alias = options.alias;
-      request.resident = !options.transfers;
-      request.perKernel = options.perKernel;
-      request.train = options.train;
-      for (const std::string &function : functions) {
-        request.function = function;
-        entries.push_back({makeModuleContestant(request), {}});
-      }
-    }
-}
-
 // Makes modules of models, which peers take as they are. The result is what the modules end with.
 static std::vector<ModuleFile> compileModels(const char *tool, Options &options) {
   std::vector<ModuleFile> made;
@@ -211,74 +157,26 @@ static std::string peerModel(const Options &options, size_t moduleIndex) {
                                     : options.peerModels[moduleIndex];
 }
 
-// What a peer is to know of a module's training step. The inputs that steer it are left to the peer.
-static PeerTraining peerTraining(const vx::Module &module, std::vector<size_t> &dataInputs) {
-  const vx_training_info &training = *module.training();
-  dataInputs.assign(training.inputs, training.inputs + training.input_count);
-  PeerTraining result{training.loss, training.optimizer, {}, {}, std::nullopt};
-  const std::span<const vx_variable_info> variables = module.variables();
-  for (const vx_variable_info &variable : variables) {
-    // The model knows what lies in a pool, and not the pool.
-    const bool isPool = std::any_of(variables.begin(), variables.end(), [&variable](const vx_variable_info &other) {
-      return other.storage == variable.storage && other.size < variable.size && other.offset >= variable.offset &&
-             other.offset - variable.offset <= static_cast<int64_t>(variable.size - other.size);
-    });
-    if (!isPool && variable.role == VX_ROLE_PARAMETER)
-      result.parameters.emplace_back(variable.source);
-    else if (!isPool && variable.role == VX_ROLE_STATISTIC)
-      result.statistics.emplace_back(variable.source);
+// Of one of the modules.
+static ModuleBench benchOf(const Options &options, size_t moduleIndex) {
+  ModuleBench bench;
+  bench.module = options.modules[moduleIndex];
+  bench.function = options.function;
+  bench.devices = splitList(options.devices);
+  bench.threads = threadCounts(options.threads);
+  bench.inputs = options.inputs;
+  bench.seed = options.seed;
+  bench.alias = options.alias;
+  bench.resident = !options.transfers;
+  bench.perKernel = options.perKernel;
+  bench.train = options.train;
+  bench.batchSize = options.batchSize;
+  if (!options.peer.empty()) {
+    bench.peers = splitList(options.peer);
+    bench.peerModel = peerModel(options, moduleIndex);
+    bench.peerScript = options.peerScript;
   }
-  return result;
-}
-
-// One for each peer and number of threads; the inputs are the same numbers as ours.
-static void addPeers(std::vector<Entry> &entries, const Options &options, size_t moduleIndex, SymbolValues dims,
-                     const fs::path &scratch) {
-  const std::string &path = options.modules[moduleIndex];
-  const vx::Module module = loadModule(path);
-  const std::string name = options.train ? trainingFunctions(options, path, dims).front() : options.function;
-  const vx_function_info &function = findFunction(module, name);
-  PeerRequest request;
-  request.function = function.name;
-  request.script = options.peerScript;
-  request.module = path;
-  request.model = peerModel(options, moduleIndex);
-  checkDims(module.symbols(), function, dims);
-  const std::vector<Value> values = makeInputs(function, options.inputs, options.seed, dims);
-  std::vector<size_t> taken(values.size());
-  std::iota(taken.begin(), taken.end(), size_t(0));
-  if (options.train) {
-    request.training = peerTraining(module, taken);
-    if (const Value &data = values[taken.front()]; data.kind == VX_TENSOR && !data.tensors.front().dims.empty())
-      request.training->rows = data.tensors.front().dims[0];
-  }
-  for (size_t i : taken) {
-    if (values[i].kind != VX_TENSOR)
-      throw usageError("--peer: input '{}' is no tensor, which a peer does not take", function.inputs[i].name);
-    const std::string file = scratch / fmt::format("{}.npy", i);
-    writeFile(file, formatNpy(values[i].tensors.front()));
-    request.inputs[function.inputs[i].name] = file;
-  }
-  for (size_t i = 0; i < function.symbol_count; ++i)
-    if (function.symbols[i].data_dependent)
-      dims.erase(function.symbols[i].name);
-  request.dims = dims;
-  for (const std::string &peer : splitList(options.peer))
-    for (uint32_t count : threadCounts(options.threads)) {
-      request.name = peer;
-      request.threads = count ? count : std::max(1u, std::thread::hardware_concurrency());
-      showProgress(fmt::format("loading {} in {}", request.model, peer));
-      entries.push_back({makePeerContestant(request), {}});
-    }
-}
-
-// Each step and the evaluation that was added behind it.
-static void compareWithForward(std::vector<Measurement> &results, size_t begin) {
-  for (size_t i = begin; i + 1 < results.size(); i += 2)
-    if (results[i].function == results[i + 1].function || results[i + 1].runner != "vx")
-      return; // the modules have no evaluation, or peers come
-    else if (results[i + 1].medianMs > 0)
-      results[i].timesForward = results[i].medianMs / results[i + 1].medianMs;
+  return bench;
 }
 
 static int run(const char *name, int argc, char **argv) {
@@ -318,10 +216,11 @@ static int run(const char *name, int argc, char **argv) {
   std::vector<ProbeEntry> probes;
   for (size_t i = 0; i < options.modules.size(); ++i)
     for (const SymbolValues &dims : parseDimLists(options.dims)) {
+      const ModuleBench bench = benchOf(options, i);
       std::vector<Entry> entries;
-      addOurs(entries, options, options.modules[i], dims);
+      addModules(entries, bench, dims);
       if (!options.peer.empty())
-        addPeers(entries, options, i, dims, scratch->path);
+        addPeers(entries, bench, dims, scratch->path);
       takeTurns(entries, probes, options.turns, options.modules[i]);
       const size_t begin = report.results.size();
       addResults(report, entries);

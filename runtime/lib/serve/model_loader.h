@@ -1,4 +1,4 @@
-// Models are loaded one after another by a thread of its own, so that signals are answered meanwhile.
+// Models are loaded in sequence by a thread of its own, so that signals are answered meanwhile.
 #ifndef VX_SERVE_MODEL_LOADER_H
 #define VX_SERVE_MODEL_LOADER_H
 

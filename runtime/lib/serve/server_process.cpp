@@ -100,10 +100,10 @@ public:
     takeLimits();
     watchFiles();
     Serving serving(configuration, prepareBy(),
-                           {.access = logAccess,
-                            .loaded = tellLoaded,
-                            .warning = [](const std::string &line) { logLine("warning", line); },
-                            .commit = process.commit});
+                    {.access = logAccess,
+                     .loaded = tellLoaded,
+                     .warning = [](const std::string &line) { logLine("warning", line); },
+                     .commit = process.commit});
     serving.listen();
     tellModels(serving.models());
     ModelLoader loading([&] { serving.loadModels(); });

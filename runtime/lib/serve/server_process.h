@@ -28,9 +28,9 @@ struct ServerProcess {
   std::function<void()> abandon;
 };
 
-// Serves until TERM or INT, and returns when all requests are done. Throws Error if it cannot start. To be called by the
-// program's main thread before it starts others: it blocks TERM, INT and HUP in all of them, ignores SIGPIPE, raises the
-// limit of descriptors to the most that the system allows, and sets limits of malloc.
+// Serves until TERM or INT, and returns when all requests are done. Throws Error if it cannot start. To be called by
+// the program's main thread before it starts others: it blocks TERM, INT and HUP in all of them, ignores SIGPIPE,
+// raises the limit of descriptors to the most that the system allows, and sets limits of malloc.
 void runServerProcess(const ServerProcess &process, const ConfigurationSources &sources,
                       const Configuration &configuration);
 

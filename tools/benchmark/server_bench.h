@@ -43,9 +43,17 @@ struct ServerResult {
 // Throws a ToolError (exit 1) where the server cannot be reached.
 ServerResult benchServer(const LoadOptions &options, double warmUp, const ServerCase &given);
 
-// Writes {"version":1,"results":[...]} or a text. The exit code: 1 where a request has failed or a gate does not hold,
-// each of which is told on standard error.
-int reportServer(const std::vector<ServerResult> &results, const LoadOptions &options, const std::string &json);
+// {"version":1,"record":{...},"results":[...]} as a line, and a text.
+std::string serverDocument(const std::vector<ServerResult> &results);
+std::string serverText(const std::vector<ServerResult> &results);
+
+struct JudgedGate {
+  bool holds = false;
+  std::string text; // the sizes, the expected and the measured value
+};
+
+// Each gate of the options for each result, and the requests that have failed.
+std::vector<JudgedGate> judgeGates(const std::vector<ServerResult> &results, const LoadOptions &options);
 
 // What a server answers to a request of its own JSON. Throws a ToolError (exit 1) where that is no JSON or not status
 // 200.

@@ -1,53 +1,52 @@
-#include "load_options.h"
+#include "load_flags.h"
 
 #include "command_line.h"
-#include "input_file.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 namespace vx::tools {
 
-void LoadOptions::addTo(CLI::App &app) {
-  app.add_option("--url", url, "http[s]://HOST:PORT of a running server; --model is then one of its names")
+void addLoadFlags(CLI::App &app, LoadOptions &options) {
+  app.add_option("--url", options.url, "http[s]://HOST:PORT of a running server; --model is then one of its names")
       ->group("Server");
-  app.add_option("--clients", clients,
+  app.add_option("--clients", options.clients,
                  "Clients, each of which waits for its answer before it asks again; 16 by default")
       ->check(wholeNumber(1, 4096))
       ->group("Server");
-  app.add_option("--seconds", seconds, "Seconds to keep the server busy for; 10 by default")
+  app.add_option("--seconds", options.seconds, "Seconds to keep the server busy for; 10 by default")
       ->check(numberAbove(0))
       ->group("Server");
-  app.add_option("--turns", turns,
+  app.add_option("--turns", options.turns,
                  "Parts of these seconds, between which the engine runs alone; 5 with --engine, else 1")
       ->check(wholeNumber(1, 1000))
       ->group("Server");
-  app.add_option("--engine", engine,
+  app.add_option("--engine", options.engine,
                  "The module or folder that the server has: answers are compared with its own, and it runs alone, on "
                  "--threads, in turns with the server, in batches of the sizes that /metrics names")
       ->group("Server");
-  app.add_option("--api-key-file", keyFile, "A file with the key for the server; VX_API_KEY by default")
+  app.add_option("--api-key-file", options.keyFile, "A file with the key for the server; VX_API_KEY by default")
       ->group("Server");
-  app.add_option("--cacert", certificates,
+  app.add_option("--cacert", options.certificates,
                  "A file with certificates (PEM) to trust in place of the system's authorities, for https")
       ->group("Server");
-  app.add_option("--least-ratio", leastRatio, "Exit code 1 where the server has less than this of the engine's rate")
+  app.add_option("--least-ratio", options.leastRatio,
+                 "Exit code 1 where the server has less than this of the engine's rate")
       ->check(numberAbove(0))
       ->group("Gates");
-  app.add_option("--most-own-cpu", mostOwnCpu,
+  app.add_option("--most-own-cpu", options.mostOwnCpu,
                  "Exit code 1 where a request takes more microseconds of CPU, those of the engine left out")
       ->check(numberAbove(0))
       ->group("Gates");
-  app.add_option("--most-growth", mostGrowth,
+  app.add_option("--most-growth", options.mostGrowth,
                  "Exit code 1 where the server's memory grows by more, as 16MiB, in the second half of the time")
       ->check(byteCount())
       ->group("Gates");
 }
 
-void LoadOptions::check(const CLI::App &app) const {
+void checkLoadFlags(const CLI::App &app, const LoadOptions &options) {
   static constexpr std::array<std::string_view, 9> without = {"--html",     "--baseline",   "--allow",
                                                               "--min-time", "--min-runs",   "--no-probes",
                                                               "--compare",  "--peer-model", "--peer-script"};
@@ -55,28 +54,14 @@ void LoadOptions::check(const CLI::App &app) const {
     const std::string &name = option->get_name(), &group = option->get_group();
     if (option->count() == 0)
       continue;
-    if (url.empty() && (group == "Server" || group == "Gates"))
+    if (options.url.empty() && (group == "Server" || group == "Gates"))
       throw usageError("{} goes with --url", name);
-    if (!url.empty() && std::find(without.begin(), without.end(), name) != without.end())
+    if (!options.url.empty() && std::find(without.begin(), without.end(), name) != without.end())
       throw usageError("{}: expected none beside --url", name);
   }
-  if (!url.empty() && engine.empty() && (leastRatio || mostOwnCpu))
+  if (!options.url.empty() && options.engine.empty() && (options.leastRatio || options.mostOwnCpu))
     throw usageError("{}: expected --engine, which the server is compared with",
-                     leastRatio ? "--least-ratio" : "--most-own-cpu");
-}
-
-std::string LoadOptions::key() const {
-  std::string key;
-  if (!keyFile.empty()) {
-    const std::vector<uint8_t> bytes = readFile(keyFile);
-    key.assign(bytes.begin(), bytes.end());
-    key.erase(key.find_last_not_of(" \t\r\n") + 1);
-  } else if (const char *variable = std::getenv("VX_API_KEY")) {
-    key = variable;
-  }
-  if (key.find_first_of("\r\n") != std::string::npos)
-    throw fileError("{}: expected a key on one line", keyFile.empty() ? "VX_API_KEY" : keyFile);
-  return key;
+                     options.leastRatio ? "--least-ratio" : "--most-own-cpu");
 }
 
 } // namespace vx::tools

@@ -49,7 +49,7 @@ static void startProbes(std::vector<ProbeEntry> &probes, std::vector<Entry> &ent
 }
 
 // Threads of what ran before wait for more work with the processor in their hands, as those of ONNX Runtime do, which
-// would be taken from whoever is measured next.
+// would be taken from the contestant that is measured next.
 static void letThreadsRest() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
 // Seconds since the first turn of all.

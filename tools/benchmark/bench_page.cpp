@@ -1,6 +1,8 @@
 // The results as one HTML page: no script, no other file, charts as SVG.
 #include "bench_report.h"
 
+#include "vx/base/names.h"
+
 #include "vx/abi/version.h"
 
 #include <fmt/format.h>
@@ -118,7 +120,7 @@ public:
     current = top;
     top += RowHeight;
   }
-  // Behind the bar: all that would be possible.
+  // Drawn below the bar: the best that is possible.
   void track() {
     body += fmt::format("<rect class=\"track\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
                         BarsBegin, current + 6, BarsEnd - BarsBegin, BarHeight);

@@ -1,4 +1,4 @@
-// What a server tells of itself at /metrics.
+// The values of a server's /metrics.
 #ifndef VX_BENCH_SERVER_METRICS_H
 #define VX_BENCH_SERVER_METRICS_H
 
@@ -16,12 +16,12 @@ struct ServerMetrics {
   // Batches of a model by their rows, of which each number up to `le` of a bucket counts as `le`.
   std::map<uint64_t, uint64_t> batches;
 
-  // What lies between an earlier reading and this one; the memory is that of this one.
+  // The difference between an earlier reading and this one; the memory is that of this one.
   ServerMetrics since(const ServerMetrics &earlier) const;
   void add(const ServerMetrics &other);
 };
 
-// Of the text format of Prometheus; what is not there stays unknown.
+// Of the text format of Prometheus; values that are not there stay unknown.
 ServerMetrics parseServerMetrics(std::string_view text, const std::string &model);
 
 } // namespace vx::tools

@@ -15,8 +15,8 @@ namespace vx::tools {
 struct PeerTraining {
   std::string loss;                    // "cross_entropy:smoothing=0.1"
   std::string optimizer;               // "adamw:beta1=0.9,...", with the clipping of gradients
-  std::vector<std::string> parameters; // what is trained, by the model's names
-  std::vector<std::string> statistics; // what batch norms collect
+  std::vector<std::string> parameters; // that are trained, by the model's names
+  std::vector<std::string> statistics; // that batch norms collect
   std::optional<int64_t> rows;         // of the batch
 };
 
@@ -28,7 +28,7 @@ struct PeerEmbedding {
   bool normalize = false;
   size_t maxTokens = 0;
   int32_t padding = 0;
-  std::string folder;          // with the modules.json that names dense layers behind the model; empty: there are none
+  std::string folder;          // with the modules.json that names dense layers after the model; empty: there are none
   std::vector<float> expected; // the vector of the first text: another one is an error
 };
 

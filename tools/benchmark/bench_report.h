@@ -13,7 +13,7 @@
 
 namespace vx::tools {
 
-// What a device can do at best, by all rounds that its probes took in a run.
+// The highest rates of a device, by all rounds that its probes took in a run.
 struct Probe {
   std::string device; // "cpu:0"
   uint32_t threads = 0;
@@ -27,7 +27,7 @@ struct BenchReport {
   // The devices of the results, each once.
   std::vector<RecordedDevice> devices() const;
 
-  // {"version":1,"record":{...},"probes":[...],"results":[...]}; what is not known is null.
+  // {"version":1,"record":{...},"probes":[...],"results":[...]}; values that are not known are null.
   nlohmann::ordered_json json() const;
   // A page that needs no other file: charts beside the measured peaks, and tables. See bench_page.cpp.
   std::string html() const;

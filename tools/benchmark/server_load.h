@@ -16,19 +16,19 @@ struct LoadRequest {
   uint64_t rows = 0, tokens = 0;
 };
 
-// What is wrong with the answer of status 200 to a request; empty: nothing. Called by many threads.
+// The mistake in the answer of status 200 to a request; empty: none. Called by many threads.
 using CheckAnswer = std::function<std::string(size_t request, const HttpAnswer &answer)>;
 
 struct LoadTurn {
   size_t clients = 1;
   double warmUp = 1, seconds = 10;
-  // Called where what counts begins (0), in the middle of it (1) and where it ends (2), by the thread that waits.
+  // Called when the time that counts begins (0), in its middle (1) and when it ends (2), by the thread that waits.
   std::function<void(int half)> at;
 };
 
 struct LoadResult {
   double seconds = 0;
-  // Of what was going on within these seconds. A request that an end of them cuts counts by the part of its time
+  // Of the requests that ran within these seconds. A request that an end of them cuts counts by the part of its time
   // inside: batches end together, and a short run would have one more or less.
   double requests = 0, rows = 0, tokens = 0;
   std::vector<double> latencies; // seconds, of requests that lie inside as a whole; from the first byte to the last

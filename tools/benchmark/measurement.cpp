@@ -63,9 +63,9 @@ public:
 
 private:
   double runOnce();
-  // Brings tensors to the device; what is none stays where it is.
+  // Brings tensors to the device; other values stay where they are.
   void placeInputs();
-  // Notes how much longer a call with inputs in the host's memory takes, and what bringing its results there does.
+  // Notes how much longer a call with inputs in the host's memory takes, and the time of bringing its results there.
   void timeTransfers();
   // One run with the work of every kernel counted and, where the device can, timed.
   json profile();
@@ -114,7 +114,7 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
   }
   if (request.train)
     takeBatch(function);
-  // What is known only after the call has no size to report.
+  // A size that is known only after the call is not reported.
   for (size_t i = 0; i < function.symbol_count; ++i)
     if (function.symbols[i].data_dependent)
       facts.dims.erase(function.symbols[i].name);
@@ -167,7 +167,7 @@ void ModuleContestant::timeTransfers() {
     inputs[alias.input] = results[alias.output];
 }
 
-// The first input of data says how many rows there are; what steers a step is no random number.
+// The first input of data says how many rows there are; inputs that steer a step are no random numbers.
 void ModuleContestant::takeBatch(const vx_function_info &function) {
   const vx_training_info &training = *module.training();
   const bool isStep = &function == training.train_step;
@@ -228,7 +228,7 @@ void ModuleContestant::finishTurn() {
 
 void ModuleContestant::profileKernels() {
   if (kernelTimes.empty())
-    profile(); // The first profiled run makes what the others use again.
+    profile(); // The first profiled run makes objects that the others use again.
   const Clock::time_point begin = Clock::now();
   for (size_t i = 0; i < 1 || (i < MaxProfiles && secondsSince(begin) < ProfileSeconds); ++i) {
     const json report = profile();
@@ -257,7 +257,7 @@ void ModuleContestant::addKernels(Measurement &measurement, const json &first) c
 }
 
 Measurement ModuleContestant::describe() {
-  // The first profiled run makes what the others use again.
+  // The first profiled run makes objects that the others use again.
   profile();
   const json counted = profile();
   Measurement measurement = facts;

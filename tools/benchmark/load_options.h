@@ -1,4 +1,4 @@
-// The flags of what asks a server.
+// How a server is asked: by how many clients, for how long, and the limits of its results.
 #ifndef VX_BENCH_LOAD_OPTIONS_H
 #define VX_BENCH_LOAD_OPTIONS_H
 
@@ -7,10 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-
-namespace CLI {
-class App;
-}
 
 namespace vx::tools {
 
@@ -23,14 +19,11 @@ struct LoadOptions {
   std::optional<uint32_t> turns; // 5 beside an engine, else 1
   double seconds = 10;           // of all turns
 
-  // Gates: what is worse is exit code 1.
+  // Gates: a worse result is exit code 1.
   std::optional<double> leastRatio;      // to the engine alone
   std::optional<double> mostOwnCpu;      // microseconds a request, beside the engine's
   std::optional<std::string> mostGrowth; // bytes of resident memory
 
-  void addTo(CLI::App &app);
-  // Throws a usage error for a flag of `app` that goes with --url where there is none, or the other way round.
-  void check(const CLI::App &app) const;
   // The server, and the key for it. Throws as `key`, and a usage error.
   Endpoint endpoint() const { return Endpoint(url, key(), certificates); }
   // Of --api-key-file, or of the variable VX_API_KEY; empty: none. Throws a ToolError for a file that cannot be read.

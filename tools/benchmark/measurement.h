@@ -1,4 +1,4 @@
-// What is timed: a module on a device, or a peer; and what came out of it.
+// The contestants that are timed, a module on a device or a peer, and their results.
 #ifndef VX_BENCH_MEASUREMENT_H
 #define VX_BENCH_MEASUREMENT_H
 
@@ -49,11 +49,11 @@ struct Measurement : vx::bench::Times { // of the calls that were timed
 
   // Inputs stay in the device's memory from call to call, and results are not brought to the host.
   bool isResident = false;
-  // How much longer a call takes that brings its inputs from the host, and what bringing its results there takes, where
-  // calls leave both out: medians.
+  // How much longer a call takes that brings its inputs from the host, and the time of bringing its results there,
+  // where calls leave both out: medians.
   std::optional<double> uploadMs, downloadMs;
 
-  // Inputs, outputs and constants, each counted once: what a call moves at the least. An input and an output that are
+  // Inputs, outputs and constants, each counted once: the least that a call moves. An input and an output that are
   // one memory are not counted: nobody says how much of it a call touches.
   uint64_t bytes = 0;
   double gbs = 0;
@@ -61,13 +61,13 @@ struct Measurement : vx::bench::Times { // of the calls that were timed
   std::optional<double> flops;
   std::optional<double> gflops;
   std::optional<double> kernelBytes;
-  // Device memory of the instance behind a call: its variables and the call's own; nothing for a peer.
+  // Device memory of the instance of a call: its variables and the call's own; nothing for a peer.
   std::optional<uint64_t> memoryBytes;
   // Of the batch of a training module's function.
   std::optional<int64_t> rows;
   // Of the batch of a model of embeddings.
   std::optional<int64_t> tokens;
-  // What the first step has found: the same model and rows have the same loss.
+  // The loss of the first step: the same model and rows have the same loss.
   std::optional<double> firstLoss;
   // A training step's median time over that of the same module's evaluation.
   std::optional<double> timesForward;
@@ -88,7 +88,7 @@ public:
   // Runs for at least `seconds` and `minRuns` times, and appends the seconds that each run took. Throws ToolError.
   virtual void run(double seconds, uint32_t minRuns, std::vector<double> &times) = 0;
 
-  // What is measured beside the runs, once in each turn: the times of kernels and of transfers.
+  // Measures the times of kernels and of transfers, once in each turn.
   virtual void finishTurn() {}
 
   // All but the times. Called when it has run, outside of the timing.
@@ -118,7 +118,7 @@ struct MeasurementRequest {
 // that of fetching its results too. Throws ToolError.
 std::unique_ptr<Contestant> makeModuleContestant(const MeasurementRequest &request);
 
-// Fills in what follows from the times of the runs, which are not empty.
+// Computes the values that follow from the times of the runs, which are not empty.
 void setTimes(Measurement &measurement, std::vector<double> seconds);
 
 } // namespace vx::tools

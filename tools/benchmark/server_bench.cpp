@@ -1,7 +1,8 @@
 #include "server_bench.h"
 
-#include "bench_options.h"
 #include "bench_record.h"
+#include "bench_report.h"
+#include "command_line.h"
 
 #include "vx/base/json_text.h"
 
@@ -234,7 +235,7 @@ std::string ServerResult::text() const {
   return text;
 }
 
-static std::string serverDocument(const std::vector<ServerResult> &results) {
+std::string serverDocument(const std::vector<ServerResult> &results) {
   Json list = Json::array();
   for (const ServerResult &result : results)
     list.push_back(result.json());
@@ -242,11 +243,10 @@ static std::string serverDocument(const std::vector<ServerResult> &results) {
          "\n";
 }
 
-static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptions &options) {
-  bool holds = true;
-  const auto judge = [&holds](const ServerResult &result, bool isGood, const std::string &text) {
-    holds &= isGood;
-    printMessage("vx-bench: {}: {}: {}\n", isGood ? "note" : "error", dimsText(result.dims), printableLine(text));
+std::vector<JudgedGate> judgeGates(const std::vector<ServerResult> &results, const LoadOptions &options) {
+  std::vector<JudgedGate> judged;
+  const auto judge = [&judged](const ServerResult &result, bool isGood, const std::string &text) {
+    judged.push_back({isGood, fmt::format("{}: {}", dimsText(result.dims), printableLine(text))});
   };
   const auto known = [](const std::optional<double> &value) {
     return value ? fmt::format("{:.3f}", *value) : "nothing, since /metrics of the server does not say it";
@@ -269,15 +269,14 @@ static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptio
             fmt::format("expected memory that grows by {} at the most, got {}", *options.mostGrowth,
                         result.growth ? fmt::format("{:.2f} MiB", *result.growth / (1 << 20)) : known(result.growth)));
   }
-  return holds;
+  return judged;
 }
 
-int reportServer(const std::vector<ServerResult> &results, const LoadOptions &options, const std::string &json) {
+std::string serverText(const std::vector<ServerResult> &results) {
   std::string text = benchRecord().text({});
   for (const ServerResult &result : results)
     text += result.text();
-  writeDocument(serverDocument(results), text, json);
-  return holdsGates(results, options) ? 0 : 1;
+  return text;
 }
 
 nlohmann::json askJson(HttpConnection &connection, const std::string &request) {

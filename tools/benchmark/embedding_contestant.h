@@ -20,7 +20,7 @@ struct EmbeddingRequest {
   bool usePrompt = false;
 };
 
-// How many tokens texts have together, with those that the model wants around each.
+// How many tokens texts have together, with those that the model adds around each.
 using CountTokens = std::function<size_t(std::span<const std::string> texts)>;
 CountTokens countTokensOf(const vx::serve::Embedder &embedder, bool usePrompt);
 
