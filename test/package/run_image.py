@@ -5,8 +5,8 @@
 
 mmdebstrap makes the root of a FROM. RUN lines run there with the stage's variables, folder and user, and the machine's network; COPY copies the files that .dockerignore
 leaves. FOLDER has Debian packages, and stands for the stage `build`, whose lines do not run then; these are counted. Without it that stage sets a machine up and builds
-vx, with the machine's ccache if there is one. BUILD has the stand-ins of drivers that a host brings. A shard of `scripts/test --all`, since roots and packages come from
-the network. It needs root.
+vx, with the machine's ccache if there is one. The stage `grpc` builds libvx_grpc in any case, so that this machine needs no gRPC. BUILD has the stand-ins of drivers that
+a host brings. A shard of `scripts/test --all`, since roots and packages come from the network. It needs root.
 """
 import argparse
 import contextlib
@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ IMAGES = {
     "gpu": {"cpu": "available", "vulkan": "available", "cuda": "no_library", "rocm": "no_library"},
     "rocm": {"cpu": "available", "vulkan": "no_library", "cuda": "no_library", "rocm": "no_device"},
 }
-PORT = 18099
+PORT, GRPC_PORT = 18099, 18098
 
 START = """
 import os, subprocess, sys
@@ -204,7 +205,7 @@ class Bench(Checks):
 @contextlib.contextmanager
 def server_in(bench, stage, mounts):
     """vx-serve of an image, as its entry point starts it, without keys."""
-    arguments, environment = bench.start(stage, f"exec vx-serve --no-auth --port {PORT}", mounts, VX_SERVER__API_KEYS_FILE="", VX_SERVER__HOST="127.0.0.1")
+    arguments, environment = bench.start(stage, f"exec vx-serve --no-auth --port {PORT} --grpc-port {GRPC_PORT}", mounts, VX_SERVER__API_KEYS_FILE="", VX_SERVER__HOST="127.0.0.1")
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
         yield process
@@ -225,6 +226,42 @@ def asked(path, body=None, seconds=60):
             if time.monotonic() > end:
                 return {"error": str(error)}
             time.sleep(0.2)
+
+
+def asked_by_grpc(method, seconds=10):
+    """The message of a call without arguments, by HTTP/2 with bytes of its own: the machine needs no client of gRPC. Throws OSError."""
+    def frame(kind, flags, stream, payload=b""):
+        return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+    # Each header by a literal that no table keeps (RFC 7541, 6.2.2).
+    headers = b"".join(bytes([0, len(name)]) + name.encode() + bytes([len(value)]) + value.encode() for name, value in (
+        (":method", "POST"), (":scheme", "http"), (":path", f"/inference.GRPCInferenceService/{method}"), (":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers")))
+    with socket.create_connection(("127.0.0.1", GRPC_PORT), timeout=seconds) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0) + frame(1, 4, 1, headers) + frame(0, 1, 1, bytes(5)))
+        answer, got = connection.makefile("rb"), b""
+        while True:
+            head = answer.read(9)
+            if len(head) < 9:
+                raise OSError(f"the connection ended after {got!r}")
+            payload, kind, flags, stream = answer.read(int.from_bytes(head[:3], "big")), head[3], head[4], int.from_bytes(head[5:], "big")
+            if kind == 4 and not flags & 1:
+                connection.sendall(frame(4, 1, 0))
+            if kind == 7 or (kind == 3 and stream == 1):
+                raise OSError(f"the server ended the call: {payload!r}")
+            if kind == 0 and stream == 1:
+                got += payload
+            if stream == 1 and flags & 1 and kind in (0, 1):
+                return got[5:]
+
+
+def check_grpc(bench, stage):
+    """libvx_grpc opens with all its libraries, and answers."""
+    for method in ("ServerLive", "ServerReady"):
+        try:
+            got = asked_by_grpc(method)
+        except OSError as error:
+            got = error
+        bench.check(f"{stage}: gRPC's {method} is true", got == b"\x08\x01", f"got {got!r}")
 
 
 def check_image(bench, stage):
@@ -257,6 +294,7 @@ def check_image(bench, stage):
         body = {"inputs": [{"name": "image", "shape": [1, 1, 8, 8], "datatype": "FP32", "data": [0.5] * 64}]}
         answer = asked("/v2/models/digits/infer", body, 10)
         bench.check(f"{stage}: and answers", answer.get("outputs", [{}])[0].get("shape") == [1, 10], answer)
+        check_grpc(bench, stage)
     code, text = bench.in_stage(stage, "vx-serve", mounts)
     bench.check(f"{stage}: without keys it does not start", code == 3 and "/etc/vx/keys" in text, f"{code}: {text}")
 
@@ -272,7 +310,7 @@ def main():
         stages = read_stages(file.read())
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         bench = Bench(options, folder)
-        bench.check("the stages are build, server, rocm and gpu, the last one without --target", [stage.name for stage in stages] == ["build", "server", "rocm", "gpu"],
+        bench.check("the stages are build, grpc, server, rocm and gpu, the last one without --target", [stage.name for stage in stages] == ["build", "grpc", "server", "rocm", "gpu"],
                     [stage.name for stage in stages])
         for stage in stages:
             if stage.name in IMAGES and options.stage and stage.name not in options.stage:
