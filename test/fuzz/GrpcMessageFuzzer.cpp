@@ -23,15 +23,17 @@ void readRequest(const Rpc &rpc, std::string_view bytes) {
   try {
     const Translated request = readMessage(rpc, bytes);
     const auto names = static_cast<size_t>(std::count(request.pattern.begin(), request.pattern.end(), '{'));
-    check(names == request.arguments.size() && request.jsonSize <= request.body.size());
-    if (request.body.empty())
+    check(names == request.arguments.size());
+    for (const std::string_view tensor : request.raw)
+      check(tensor.data() >= bytes.data() && tensor.data() + tensor.size() <= bytes.data() + bytes.size());
+    if (request.json.empty())
       return;
-    const nlohmann::json document = nlohmann::json::parse(request.body.substr(0, request.jsonSize));
+    const nlohmann::json document = nlohmann::json::parse(request.json);
     uint64_t size = 0;
     if (document.contains("inputs"))
       for (const nlohmann::json &input : document["inputs"])
         size += input["parameters"]["binary_data_size"].get<uint64_t>();
-    check(size == request.body.size() - request.jsonSize);
+    check(size == request.bodySize() - request.json.size());
   } catch (const MessageError &error) {
     check(*error.what() != 0);
   }

@@ -525,7 +525,7 @@ def check_start(bench):
     bench.check("a file that is no library", "could not be opened" in bench.ended(lost, models, "--port=0", "--grpc-port=9")[1])
     other = dict(os.environ, VX_GRPC_LIBRARY=os.path.join(bench.bin, "../lib/libvx_runtime.so.0"))
     code, said = bench.ended(other, models, "--port=0", "--grpc-port=9")
-    bench.check("another library", code == 3 and "gRPC needs libvx_grpc of version 1, got a library without its functions" in said, (code, said))
+    bench.check("another library", code == 3 and "gRPC needs libvx_grpc of version 2, got a library without its functions" in said, (code, said))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, said = bench.ended(None, models, "--port=0", f"--grpc-port={port}")

@@ -44,8 +44,12 @@ bool isMetadata(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-grpc::ByteBuffer bufferOf(const std::string &bytes) {
-  const grpc::Slice slice(bytes);
+// The buffer has the text itself, and frees it.
+grpc::ByteBuffer bufferOf(std::string bytes) {
+  auto kept = std::make_unique<std::string>(std::move(bytes));
+  std::string &text = *kept;
+  const grpc::Slice slice(
+      text.data(), text.size(), [](void *own) { delete static_cast<std::string *>(own); }, kept.release());
   return {&slice, 1};
 }
 
@@ -137,14 +141,18 @@ void Call::readMessage() {
     return;
   held = needed;
   const Translated translated = grpc_wire::readMessage(*rpc, bytes);
-  if (translated.body.size() > held && !reserve(translated.body.size() - held))
+  if (const uint64_t size = translated.bodySize(); size > held && !reserve(size - held))
     return;
   wantsContents = translated.wantsContents;
   std::vector<vx_grpc_text> arguments;
   for (const std::string &argument : translated.arguments)
     arguments.push_back(textOf(argument));
-  const vx_grpc_request given = {textOf(translated.pattern), arguments.data(), arguments.size(),
-                                 textOf(translated.body), translated.jsonSize};
+  std::vector<vx_grpc_text> body = {textOf(translated.json)};
+  for (const std::string_view tensor : translated.raw)
+    body.push_back(textOf(tensor));
+  body.push_back(textOf(translated.contents));
+  const vx_grpc_request given = {
+      textOf(translated.pattern), arguments.data(), arguments.size(), body.data(), body.size(), translated.json.size()};
   table->host.handle(request, &given);
 }
 
@@ -181,7 +189,7 @@ void Call::answer(const vx_grpc_answer &answer) {
         context.AddTrailingMetadata("x-vx-error-details", details);
       return Finish({static_cast<grpc::StatusCode>(statusOfCode(code)), text});
     }
-    reply = bufferOf(bytes);
+    reply = bufferOf(std::move(bytes));
     StartWriteAndFinish(&reply, grpc::WriteOptions(), grpc::Status::OK);
   } catch (const std::bad_alloc &) {
     Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the server has no memory for this answer"});

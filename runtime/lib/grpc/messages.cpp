@@ -44,6 +44,35 @@ Message parse(const Rpc &rpc, std::string_view bytes) {
   return message;
 }
 
+// The tensors of a message are taken out of it and stay in place; gRPC's own reader would copy them.
+struct SplitMessage {
+  std::string rest; // the message without its raw_input_contents
+  std::vector<std::string_view> raw;
+};
+
+SplitMessage splitRaw(std::string_view bytes) {
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t *>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  SplitMessage split;
+  const auto place = [&] { return static_cast<size_t>(stream.CurrentPosition()); };
+  for (size_t begin = 0; begin < bytes.size(); begin = place()) {
+    const uint32_t tag = stream.ReadTag();
+    const bool isRaw = Wire::GetTagFieldNumber(tag) == inference::ModelInferRequest::kRawInputContentsFieldNumber &&
+                       Wire::GetTagWireType(tag) == Wire::WIRETYPE_LENGTH_DELIMITED;
+    uint32_t size = 0;
+    if (isRaw && stream.ReadVarint32(&size) && size <= bytes.size() - place()) {
+      split.raw.push_back(bytes.substr(place(), size));
+      stream.Skip(static_cast<int>(size));
+    } else if (tag == 0 || isRaw || !Wire::SkipField(&stream, tag)) {
+      split.rest += bytes.substr(begin); // is no message: its reader says so
+      break;
+    } else {
+      split.rest += bytes.substr(begin, place() - begin);
+    }
+  }
+  return split;
+}
+
 // A path's names, with the version if the client gives one.
 void setModel(Translated &request, std::string_view field, const std::string &name, const std::string &version) {
   if (name.empty())
@@ -114,13 +143,18 @@ void checkTensorParameters(const Json &parameters, std::string_view where) {
 }
 
 Translated readInfer(const Rpc &rpc, std::string_view bytes) {
-  const auto message = parse<inference::ModelInferRequest>(rpc, bytes);
-  Translated request{.pattern = std::string(rpc.pattern), .arguments = {}, .body = {}};
+  SplitMessage split;
+  if (bytes.size() <= INT32_MAX)
+    split = splitRaw(bytes);
+  const bool isRaw = !split.raw.empty();
+  const auto message = parse<inference::ModelInferRequest>(rpc, isRaw ? split.rest : bytes);
+  Translated request;
+  request.pattern = rpc.pattern;
   setModel(request, "model_name", message.model_name(), message.model_version());
-  const bool isRaw = message.raw_input_contents_size() > 0;
-  if (isRaw && message.raw_input_contents_size() != message.inputs_size())
+  request.raw = std::move(split.raw);
+  if (isRaw && request.raw.size() != static_cast<size_t>(message.inputs_size()))
     throw MessageError(fmt::format("'raw_input_contents': expected one for each of the {} inputs, got {}",
-                                   message.inputs_size(), message.raw_input_contents_size()));
+                                   message.inputs_size(), request.raw.size()));
   Json document;
   if (!message.id().empty())
     document["id"] = message.id();
@@ -128,20 +162,18 @@ Translated readInfer(const Rpc &rpc, std::string_view bytes) {
   // The client gets bytes, in contents or raw.
   document["parameters"]["binary_data_output"] = true;
   Json &inputs = document["inputs"] = Json::array();
-  std::string binary;
   for (int i = 0; i < message.inputs_size(); ++i) {
     const auto &input = message.inputs(i);
     const std::string where = fmt::format("inputs[{}]", i);
     Json parameters = parametersOf(input.parameters());
     checkTensorParameters(parameters, where);
-    const size_t before = binary.size();
+    const size_t before = request.contents.size();
     if (!isRaw)
-      appendContents(binary, input.datatype(), input.contents(), where + ".contents");
+      appendContents(request.contents, input.datatype(), input.contents(), where + ".contents");
     else if (hasContents(input.contents()))
       throw MessageError(fmt::format("'{}': expected contents or raw_input_contents, got both", where));
-    else
-      binary += message.raw_input_contents(i);
-    parameters["binary_data_size"] = binary.size() - before;
+    parameters["binary_data_size"] =
+        isRaw ? request.raw[static_cast<size_t>(i)].size() : request.contents.size() - before;
     inputs.push_back({{"name", input.name()},
                       {"datatype", input.datatype()},
                       {"shape", std::vector<int64_t>(input.shape().begin(), input.shape().end())},
@@ -157,9 +189,7 @@ Translated readInfer(const Rpc &rpc, std::string_view bytes) {
     }
   }
   request.wantsContents = !isRaw && message.inputs_size() > 0;
-  request.body = jsonText(document);
-  request.jsonSize = request.body.size();
-  request.body += binary;
+  request.json = jsonText(document);
   return request;
 }
 
@@ -220,8 +250,23 @@ void writeMetadata(google::protobuf::RepeatedPtrField<inference::ModelMetadataRe
   }
 }
 
+// The most bytes of a field's tag and size.
+constexpr size_t mostFieldHead = 2 * 5;
+
+void appendField(std::string &bytes, int number, std::string_view value) {
+  if (value.size() > INT32_MAX)
+    throw std::runtime_error("expected an output of less than 2 GiB, got more");
+  uint8_t head[mostFieldHead];
+  uint8_t *end = google::protobuf::io::CodedOutputStream::WriteVarint32ToArray(
+      Wire::MakeTag(number, Wire::WIRETYPE_LENGTH_DELIMITED), head);
+  end = google::protobuf::io::CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(value.size()), end);
+  bytes.append(reinterpret_cast<const char *>(head), static_cast<size_t>(end - head));
+  bytes += value;
+}
+
 std::string writeInfer(const Json &document, std::string_view binary, bool wantsContents) {
   inference::ModelInferResponse answer;
+  std::vector<std::string_view> raw;
   answer.set_model_name(document.at("model_name").get<std::string>());
   answer.set_model_version(document.at("model_version").get<std::string>());
   answer.set_id(document.value("id", ""));
@@ -242,9 +287,17 @@ std::string writeInfer(const Json &document, std::string_view binary, bool wants
     if (wantsContents)
       setContents(*output.mutable_contents(), output.datatype(), own);
     else
-      answer.add_raw_output_contents(own.data(), own.size());
+      raw.push_back(own);
   }
-  return answer.SerializeAsString();
+  // Messages may be written in parts: the tensors follow as fields of their own, and are copied once.
+  std::string bytes = answer.SerializeAsString();
+  size_t size = bytes.size();
+  for (const std::string_view own : raw)
+    size += mostFieldHead + own.size();
+  bytes.reserve(size);
+  for (const std::string_view own : raw)
+    appendField(bytes, inference::ModelInferResponse::kRawOutputContentsFieldNumber, own);
+  return bytes;
 }
 
 } // namespace
@@ -273,8 +326,16 @@ uint64_t memoryOf(const Rpc &rpc, std::string_view message) {
                                                    : std::span<const WireShape>());
 }
 
+uint64_t Translated::bodySize() const {
+  uint64_t size = json.size() + contents.size();
+  for (const std::string_view tensor : raw)
+    size += tensor.size();
+  return size;
+}
+
 Translated readMessage(const Rpc &rpc, std::string_view bytes) {
-  Translated request{.pattern = std::string(rpc.pattern), .arguments = {}, .body = {}};
+  Translated request;
+  request.pattern = rpc.pattern;
   Json document = Json::object();
   switch (rpc.kind) {
   case RpcKind::serverLive:
@@ -319,8 +380,7 @@ Translated readMessage(const Rpc &rpc, std::string_view bytes) {
     break;
   }
   }
-  request.body = jsonText(document);
-  request.jsonSize = request.body.size();
+  request.json = jsonText(document);
   return request;
 }
 

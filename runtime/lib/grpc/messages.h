@@ -46,16 +46,21 @@ struct MessageError : std::runtime_error {
 struct Translated {
   std::string pattern;                // that of the function, or the one with a version
   std::vector<std::string> arguments; // one for each {}
-  std::string body;                   // JSON, and the bytes of tensors after it
-  uint64_t jsonSize = 0;
+  // The body: JSON, and after it the bytes of tensors, within the message or of typed contents.
+  std::string json;
+  std::vector<std::string_view> raw;
+  std::string contents;
   bool wantsContents = false; // the answer has typed contents in place of raw ones, as the request has
+
+  uint64_t bodySize() const;
 };
 
 // About the bytes that a message takes when it is read: many empty entries take more memory than they have bytes. Gives
 // at least the size of the message, also for one that is wrong.
 uint64_t memoryOf(const Rpc &rpc, std::string_view message);
 
-// Throws MessageError for bytes that are no message of the function, or that have no meaning as a request.
+// Throws MessageError for bytes that are no message of the function, or that have no meaning as a request. The result
+// has parts of the message in place.
 Translated readMessage(const Rpc &rpc, std::string_view message);
 
 // The message of an answer that succeeded. `jsonSize` is the length of the JSON in the body. Throws std::runtime_error

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace vx::serve {
 
@@ -127,15 +128,20 @@ public:
   void handle(const vx_grpc_request &message) {
     std::shared_ptr<Exchange> given;
     try {
-      if (message.body.size > limits.bodyBytes)
-        throw serviceError(ErrorCode::body_too_large, "a request may have {} bytes, got {}", limits.bodyBytes,
-                           message.body.size)
-            .expected(limits.bodyBytes, message.body.size);
+      const std::span<const vx_grpc_text> body(message.body, message.body_count);
+      uint64_t size = 0;
+      for (const vx_grpc_text part : body)
+        size += part.size;
+      if (size > limits.bodyBytes)
+        throw serviceError(ErrorCode::body_too_large, "a request may have {} bytes, got {}", limits.bodyBytes, size)
+            .expected(limits.bodyBytes, size);
       HttpRequest request = head;
       request.path = viewOf(message.pattern);
       for (uint64_t i = 0; i < message.argument_count; ++i)
         request.arguments.emplace_back(viewOf(message.arguments[i]));
-      request.body = viewOf(message.body);
+      request.body.reserve(size);
+      for (const vx_grpc_text part : body)
+        request.body += viewOf(part);
       request.headers.emplace_back("inference-header-content-length", std::to_string(message.json_size));
       given = std::make_shared<Exchange>(std::move(request), exchange, room, handler);
       handler.handle(given);

@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <list>
+
 namespace vx::grpc_wire {
 namespace {
 
@@ -22,12 +24,25 @@ const Rpc &rpcOf(RpcKind kind) {
   throw std::logic_error("no such function");
 }
 
-json jsonOf(const Translated &request) { return json::parse(request.body.substr(0, request.jsonSize)); }
-std::string bytesOf(const Translated &request) { return request.body.substr(request.jsonSize); }
+json jsonOf(const Translated &request) { return json::parse(request.json); }
+std::string bytesOf(const Translated &request) {
+  std::string bytes;
+  for (const std::string_view tensor : request.raw)
+    bytes += tensor;
+  bytes += request.contents;
+  EXPECT_EQ(request.bodySize(), request.json.size() + bytes.size());
+  return bytes;
+}
+
+// Messages of all tests, which requests have tensors in.
+const std::string &keep(std::string message) {
+  static std::list<std::string> kept;
+  return kept.emplace_back(std::move(message));
+}
 
 template <typename Message>
 Translated translate(RpcKind kind, const Message &message) {
-  return readMessage(rpcOf(kind), message.SerializeAsString());
+  return readMessage(rpcOf(kind), keep(message.SerializeAsString()));
 }
 
 template <typename Message>
@@ -172,6 +187,47 @@ TEST(GrpcRequest, inferWithRawContents) {
     "outputs":[{"name":"o","parameters":{"binary_data":true}}]})"));
 }
 
+// Tensors are not copied; they may lie between other fields, and each beginning of a message is one or is refused.
+TEST(GrpcRequest, rawContentsInPlace) {
+  inference::ModelInferRequest head, tail;
+  head.set_model_name("m");
+  head.add_inputs()->set_name("a");
+  tail.add_inputs()->set_name("b");
+  tail.set_id("i");
+  const std::string large(300, 'x'), name = "\x3a"; // field 7, bytes
+  const std::string &bytes = keep(head.SerializeAsString() + name + "\xac\x02" + large + tail.SerializeAsString() +
+                                  name + std::string(1, '\0'));
+  const Translated request = readMessage(rpcOf(RpcKind::modelInfer), bytes);
+  ASSERT_EQ(request.raw.size(), 2u);
+  EXPECT_EQ(request.raw[0], large);
+  EXPECT_EQ(request.raw[0].data(), bytes.data() + bytes.find(large));
+  EXPECT_EQ(request.raw[1], "");
+  const json document = jsonOf(request);
+  EXPECT_EQ(document["id"], "i");
+  EXPECT_EQ(document["inputs"][0]["name"], "a");
+  EXPECT_EQ(document["inputs"][0]["parameters"]["binary_data_size"], 300);
+  EXPECT_EQ(document["inputs"][1]["name"], "b");
+  EXPECT_EQ(document["inputs"][1]["parameters"]["binary_data_size"], 0);
+  // As protobuf's own reader has it.
+  const auto isRequest = [](std::string_view text) {
+    inference::ModelInferRequest known;
+    return known.ParseFromString(std::string(text)) && !known.model_name().empty() &&
+           (known.raw_input_contents_size() == 0 || known.raw_input_contents_size() == known.inputs_size());
+  };
+  const auto check = [&](std::string_view text) {
+    if (isRequest(text))
+      EXPECT_NO_THROW(readMessage(rpcOf(RpcKind::modelInfer), text)) << text.size();
+    else
+      EXPECT_THROW(readMessage(rpcOf(RpcKind::modelInfer), text), MessageError) << text.size();
+  };
+  for (size_t size = 0; size < bytes.size(); ++size)
+    check(std::string_view(bytes).substr(0, size));
+  // A field of the same number and another kind, and one that says it has more bytes than there are.
+  for (const std::string &end : {std::string("\x38\x01"), std::string("\x3a\xff\xff\xff\xff\x0f"),
+                                 std::string("\x3a\x05zz"), std::string("\x3a"), std::string(1, '\0')})
+    check(bytes + end);
+}
+
 TEST(GrpcRequest, inferWithContents) {
   inference::ModelInferRequest message;
   message.set_model_name("m");
@@ -271,6 +327,7 @@ TEST(GrpcAnswer, infer) {
   const Rpc &rpc = rpcOf(RpcKind::modelInfer);
   inference::ModelInferResponse answer;
   ASSERT_TRUE(answer.ParseFromString(writeMessage(rpc, body, head.size(), false)));
+  EXPECT_EQ(answer.SerializeAsString(), writeMessage(rpc, body, head.size(), false)); // as protobuf writes it
   EXPECT_EQ(answer.model_name() + answer.model_version() + answer.id(), "m17");
   EXPECT_EQ(answer.outputs(0).name() + answer.outputs(0).datatype(), "aINT8");
   EXPECT_EQ(answer.outputs(0).shape(0), 2);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* The server accepts a library with this number only: both come from one build. */
-#define VX_GRPC_VERSION 1
+#define VX_GRPC_VERSION 2
 
 /* Bytes without a zero byte at their end, borrowed for the call of the function that gets them. */
 typedef struct vx_grpc_text {
@@ -43,7 +43,8 @@ typedef struct vx_grpc_request {
   vx_grpc_text pattern;          /* which may be longer than that of the head: "/v2/models/{}/versions/{}/infer" */
   const vx_grpc_text *arguments; /* one for each {} */
   uint64_t argument_count;
-  vx_grpc_text body; /* JSON, and the bytes of tensors after it */
+  const vx_grpc_text *body; /* in parts: JSON, and the bytes of tensors after it */
+  uint64_t body_count;
   uint64_t json_size;
 } vx_grpc_request;
 
