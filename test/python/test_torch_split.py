@@ -2,6 +2,7 @@
 import subprocess
 import sys
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -9,6 +10,9 @@ import torch
 from torch import nn
 
 import vx
+import vx._torch_backend
+import vx._torch_split
+from vx._torch_split import Unsupported
 
 CPU = {"device": "cpu", "targets": "cpu"}
 
@@ -125,6 +129,100 @@ class Split(unittest.TestCase):
         got, x.grad = x.grad, None
         torch.lgamma(self.first(x)).square().sum().backward()
         self.assertLess(difference(got, x.grad), 1e-3 * float(x.grad.abs().max()))
+
+
+class Part:
+    """A model of a part that runs in torch."""
+
+    def __init__(self, module, is_fixed):
+        self.module, self.is_fixed = module, is_fixed
+
+    def __call__(self, tensors):
+        return list(self.module(*tensors))
+
+
+class Decisions(unittest.TestCase):
+    """Which operations run where, by a compiler that the test decides for."""
+
+    def split(self, function, inputs, refuses=lambda node, inputs: False, is_fixed=lambda module: False):
+        """The division of a function. `refuses(target, inputs)`: an operation alone is not taken."""
+        class Module(nn.Module):
+            def forward(self, *given):
+                return function(*given)
+
+        def compile(module, inputs, dims):
+            nodes = [node for node in module.graph.nodes if node.op == "call_function"]
+            if len(nodes) == 1 and refuses(str(nodes[0].target), inputs):
+                raise Unsupported("refused")
+            return Part(module, is_fixed(module))
+
+        shapes = ({0: torch.export.Dim("rows", min=2, max=100)},) * len(inputs)
+        with torch.no_grad():
+            program = torch.export.export(Module(), inputs, dynamic_shapes=(shapes,)).run_decompositions({})
+            split = vx._torch_split.Split(torch, program.module(check_guards=False), list(inputs), compile)
+            for got, expected in zip(split(list(inputs)), function(*inputs)):
+                self.assertLess(difference(got, expected), 1e-6)
+        return split
+
+    def test_kinds_of_operations(self):
+        """An operation is tried once for each type and rank of its operands, and what holds for one says nothing about the others."""
+        square = torch.rand(3, 4)
+        for name, other, is_refused in (("type", square.double(), lambda given: given.dtype == torch.float64), ("rank", torch.rand(3, 4, 2), lambda given: given.dim() == 3)):
+            for inputs in ((square, other), (other, square)):
+                with self.subTest(name=name, refused_first=is_refused(inputs[0])):
+                    tried = []
+
+                    def refuses(target, given):
+                        tried.append((target, given[0].dtype, given[0].dim()))
+                        return target == "aten.tanh.default" and is_refused(given[0])
+
+                    split = self.split(lambda a, b: (torch.tanh(a), torch.tanh(b), torch.tanh(a).exp()), inputs, refuses)
+                    self.assertEqual(split.eager, [{"op": "aten.tanh.default", "reason": "refused"}])
+                    eager = [node for node in split._nodes if node in split._eager]
+                    self.assertEqual(len(eager), 2 if is_refused(inputs[0]) else 1)
+                    self.assertTrue(all(is_refused(node.meta["val"]) for node in eager))
+                    self.assertEqual(sum(target == "aten.tanh.default" for target, *_ in set(tried)), 2)
+
+    def test_parts_of_fixed_sizes(self):
+        """A division serves no other sizes if one of its parts does not, whichever it is."""
+        def function(x):
+            return (torch.lgamma(x.exp()).tanh() + 1,)
+
+        refuses = lambda target, inputs: target == "aten.lgamma.default"
+        for fixed, expected in (((), False), (("aten.exp.default",), True), (("aten.tanh.default",), True), (("aten.exp.default", "aten.tanh.default"), True)):
+            has = lambda module: any(str(node.target) in fixed for node in module.graph.nodes)
+            split = self.split(function, (torch.rand(3, 4),), refuses, has)
+            self.assertEqual((len(split.parts), split.is_fixed), (2, expected), fixed)
+
+    def test_a_part_of_fixed_sizes(self):
+        """A size that a model has as a number, though the graph has it as a symbol, is fixed."""
+        class Model:
+            inputs = [{"name": "x0", "shape": ["rows", 4]}, {"name": "x2", "shape": [3, 4]}]
+
+            def report(self):
+                return {"taken": {"device": "cpu:0"}}
+
+        for dims, fixed in (([[0], [], [0]], [(2, 0)]), ([[0], [0], []], []), ([[0, 1], [], [1, 0]], [(0, 1), (2, 1), (2, 0)])):
+            part = vx._torch_backend._Part(torch, Model(), dims)
+            self.assertEqual((part.fixed, part.is_fixed), (fixed, bool(fixed)))
+
+    def test_a_graph_with_parts_of_fixed_sizes(self):
+        """Such a graph has a module for each size, and calls of equal sizes share one."""
+        class Fixed(vx._torch_backend._Part):
+            def __init__(self, *given):
+                super().__init__(*given)
+                self.is_fixed = True
+
+        torch._dynamo.reset()
+        known = len(vx.torch_graphs())
+        with unittest.mock.patch("vx._torch_backend._Part", Fixed), warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            compiled = torch.compile(lambda x: torch.lgamma(torch.exp(x)) * 2, backend=vx.torch_backend, dynamic=True)
+            for rows, modules in ((3, 1), (5, 2), (3, 2), (5, 2), (6, 3)):
+                x = torch.rand(rows, 4)
+                self.assertLess(difference(compiled(x), torch.lgamma(torch.exp(x)) * 2), 1e-4)
+                record, = vx.torch_graphs()[known:]
+                self.assertEqual((record["parts"], record["modules"]), (2, modules), rows)
 
 
 class FusedLayers(unittest.TestCase):
