@@ -20,6 +20,8 @@ config.test_exec_root = os.path.join(config.vx_build_dir, "test")
 tools = os.pathsep.join([config.vx_bin_dir, config.llvm_bin_dir])
 config.environment["PATH"] = os.pathsep.join([tools, config.environment.get("PATH", "")])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
+# A machine that runs many tests at once is slow to answer.
+config.environment["VX_PROBE_SECONDS"] = "60"
 for name in ("NO_COLOR", "VX_DEVICE_ORDER", "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "ASAN_OPTIONS", "UBSAN_OPTIONS",
              "TSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:

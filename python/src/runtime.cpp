@@ -294,6 +294,7 @@ public:
     nb::gil_scoped_release unlocked;
     instance = vx::Instance(module.module, options);
   }
+  Instance(const Module &module, vx::Instance made) : module(module), instance(std::move(made)) {}
   Instance(const Instance &) = delete;
   ~Instance() {
     nb::gil_scoped_release unlocked;
@@ -348,6 +349,27 @@ public:
       drop(true);
       throw;
     }
+  }
+  /// After a fallback `moved` gets the instance on the other device, also where its run fails.
+  std::vector<vx::Value> tryWithFallback(const std::string &function, const std::vector<vx::Value> &inputs,
+                                         nb::list moved) const {
+    const vx_function_info &info = *find(function);
+    vx::Instance place = instance;
+    std::vector<vx::Value> results;
+    std::exception_ptr failed;
+    {
+      nb::gil_scoped_release unlocked;
+      try {
+        results = place.tryWithFallback(info, inputs);
+      } catch (...) {
+        failed = std::current_exception();
+      }
+    }
+    if (place.get() != instance.get())
+      moved.append(nb::cast(new Instance(module, std::move(place)), nb::rv_policy::take_ownership));
+    if (failed)
+      std::rethrow_exception(failed);
+    return results;
   }
   Pending *submit(const std::string &function, const std::vector<vx::Value> &inputs, uint32_t deadline) const {
     const vx_function_info &info = *find(function);
@@ -822,6 +844,7 @@ NB_MODULE(_runtime, m) {
           },
           "module"_a, "device"_a, "fallback"_a, "threads"_a, "seed"_a, "memory_limit"_a, "symbols"_a, "share"_a.none())
       .def("run", &Instance::run, "function"_a, "inputs"_a, "is_main"_a)
+      .def("try_with_fallback", &Instance::tryWithFallback, "function"_a, "inputs"_a, "moved"_a)
       .def("submit", &Instance::submit, "function"_a, "inputs"_a, "deadline_ms"_a)
       .def(
           "estimate_memory",
@@ -950,6 +973,13 @@ NB_MODULE(_runtime, m) {
     nb::gil_scoped_release unlocked;
     return vx::listDevices();
   });
+  m.def(
+      "free_memory",
+      [](const std::string &device) {
+        nb::gil_scoped_release unlocked;
+        return vx::Device(std::string_view(device)).freeMemory();
+      },
+      "device"_a);
   m.def("set_log", setLog, "function"_a.none(), "least"_a);
   m.def("version", [] { return vx_version(); });
 }

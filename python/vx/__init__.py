@@ -87,7 +87,7 @@ def _two(name, value, second):
 
 
 def list_devices() -> dict:
-    """The devices of each backend, or the reason why it has none: the document of vx-run --list-devices --json."""
+    """The devices of each backend, or the reason why it has none: the document of vx_list_devices in vx.h."""
     return _json.loads(_runtime.list_devices())
 
 
@@ -191,6 +191,20 @@ class Instance:
         """Runs a function and returns the results as vx.Tensor, which stay where they are. In a GPU's memory they go into the next call without a copy, of another module too. By DLPack
         they go into another library (torch.from_dlpack(...)). `numpy.from_dlpack(tensor, device="cpu")` copies one to the host."""
         return dict(self._run(function, arrays, named))
+
+    def try_with_fallback(self, function: str, /, *arrays, **named) -> dict:
+        """Runs a function as `run` does, and once more on the next device if that fails with vx.Error of code "device_lost", "out_of_memory" or "unsupported". This is the instance on
+        that device from then on; `report()["failed"]` has the device that failed, with code and reason, and `report()["taken"]` the other one. A line of standard error tells of it, or a
+        warning of vx.set_log. There is no second run if a variable has been written since the instance was made, by write_variable or a run, nor if `fallback` is False or instances share
+        variables: the message of the error says so. Ctrl-C waits for the end of the call. While it is called, other threads must not call it on this instance."""
+        inputs, outputs = _arguments(self._functions, function, arrays, named)
+        moved: list = []
+        try:
+            results = self._own.try_with_fallback(function, inputs, moved)
+        finally:
+            if moved:
+                self._own = moved[0]
+        return {name: _to_array(result) for name, result in zip(outputs, results)}
 
     def submit(self, function: str, /, *arrays, deadline_ms: int = 0, **named) -> Pending:
         """Starts a run and returns a Pending, which has the results. Arrays that are read in place must not change until the run is done. With `deadline_ms`, a run that is not done so

@@ -88,6 +88,12 @@ class Device:
         """The bytes of its memory; 0 if the driver does not say. Raises as `name` does."""
         return self._known()["total_memory"]
 
+    @property
+    def free_memory(self) -> int:
+        """The bytes of its memory that are free now, for all processes. Opens the device to ask it. Raises vx.Error as `name` does, and with the code "unsupported" for a device that does
+        not tell, as vx.Device("null")."""
+        return _runtime.free_memory(str(self))
+
     def _facts(self):
         """Its entry in the list of devices, or None."""
         found = [one for backend in _backends() for one in backend.get("devices", ())]

@@ -61,6 +61,10 @@ class Devices(package_test.Package):
         for found, order, name, is_gpu in (([software, host], "", "cpu", False), ([software, gpu, host], "", "hard", True), ([software, host], "vulkan", "soft", False), ([gpu, host], "cpu, rocm", "cpu", False)):
             with unittest.mock.patch("vx._devices._backends", lambda: [{"name": one["device"][:-2], "devices": [one]} for one in found]), unittest.mock.patch.dict(os.environ, {"VX_DEVICE_ORDER": order}):
                 self.assertEqual((vx.Device("auto").name, vx.Device("auto").is_gpu), (name, is_gpu))
+        self.assertTrue(0 < vx.Device("cpu").free_memory <= vx.Device("cpu").total_memory)
+        with self.assertRaisesRegex(vx.Error, "device 'null:0' does not tell its free memory") as raised:
+            vx.Device("null").free_memory
+        self.assertEqual(raised.exception.code, "unsupported")
         far = vx.Device("cpu:9")
         self.assertEqual((far.is_available, far.is_gpu), (False, False))
         for call in (lambda: far.name, lambda: far.total_memory, lambda: vx.set_default_device("cpu:9")):

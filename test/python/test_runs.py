@@ -160,6 +160,48 @@ class Runs(package_test.Package):
         with self.assertRaisesRegex(ValueError, "memory_limit: expected 0 to .*, got -1"):
             module.estimate_memory(memory_limit=-1, batch=1)
 
+    def test_the_next_device_after_a_failed_call(self):
+        module = vx.Module(self.digits)
+        numbers = np.random.default_rng(0).random((256, *module.functions()[0]["inputs"][0]["shape"][1:]), dtype=np.float32)
+        x = vx.tensor(numbers) # aligned, so that the CPU reads it in place
+        name = module.functions()[0]["name"]
+        # The null device copies inputs and the CPU reads them in place: within the limit the call fits on the CPU alone.
+        bare = vx.Instance(module, device="cpu").estimate_memory(batch=256)
+        limit = bare["total"] - bare["constants"] + numbers.nbytes // 2
+        expected = vx.Instance(module, device="cpu")(x)
+        place = lambda **more: vx.Instance(module, device="null", memory_limit=limit, **more)
+        model, told = place(), []
+        with self.assertRaises(vx.Error) as raised:
+            model(x)
+        self.assertEqual(raised.exception.code, "out_of_memory")
+        vx.set_log(lambda level, message: told.append((level, message)))
+        try:
+            results = model.try_with_fallback(name, x)
+        finally:
+            vx.set_log(None)
+        self.assertEqual(list(results), list(expected))
+        for key, value in expected.items():
+            np.testing.assert_array_equal(results[key], value)
+        report = model.report()
+        self.assertEqual(report["taken"]["device"], "cpu:0")
+        self.assertEqual([(one["device"], one["code"]) for one in report["failed"]], [("null:0", "out_of_memory")])
+        self.assertIn("limit", report["failed"][0]["reason"])
+        self.assertEqual(told[-1], ("warning", f"null:0 failed (out_of_memory: {report['failed'][0]['reason']}); falling back to cpu"))
+        np.testing.assert_array_equal(list(model(x).values())[0], list(expected.values())[0]) # it stays there
+        with self.assertRaises(vx.Error) as raised:
+            place(fallback=False).try_with_fallback(name, x)
+        self.assertEqual(raised.exception.code, "out_of_memory")
+        self.assertIn("; no fallback: the instance was made without fallback", str(raised.exception))
+        # Where the second run fails as well, its failure is raised, and the instance is there.
+        model = vx.Instance(module, device="null", memory_limit=1)
+        with self.assertRaises(vx.Error) as raised:
+            model.try_with_fallback(name, x)
+        self.assertEqual((raised.exception.code, model.report()["taken"]["device"]), ("out_of_memory", "cpu:0"))
+        # Without a function of set_log the line is on standard error.
+        done = subprocess.run([sys.executable, "-c", f"import vx\nvx.Instance({self.digits!r}, device='null', memory_limit={limit}).try_with_fallback({name!r}, vx.zeros({numbers.shape}))"],
+                              capture_output=True, text=True)
+        self.assertRegex(done.stderr, r"\Avx: null:0 failed \(out_of_memory: .*\); falling back to cpu\n\Z")
+
     def test_instances_that_share(self):
         module = vx.Module(vx.compile_bytes(KEPT, "kept.mlir"))
         self.assertEqual(module.estimate_memory(device="cpu", room=100, n=1)["variables"] - module.estimate_memory(device="cpu", room=10, n=1)["variables"], 4 * 90)

@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include "memory_failure.h"
+#include "sibling_tool.h"
 #include "source_commit.h"
 
 #include "vx/abi/version.h"
@@ -75,6 +76,7 @@ int runTool(const char *name, int argc, char **argv, int (*body)(const char *nam
   std::signal(SIGXFSZ, SIG_IGN);
   // So is a reader that has closed its pipe.
   std::signal(SIGPIPE, SIG_IGN);
+  probeDrivers();
   ExitCode code = ExitCode::Failed;
   try {
     const int result = body(name, argc, argv);

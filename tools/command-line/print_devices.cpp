@@ -2,48 +2,129 @@
 
 #include "command_line.h"
 #include "host_facts.h"
+#include "vx/base/host_memory.h"
+#include "vx/base/json_text.h"
 #include "vx/runtime/vx.hpp"
 
 #include <nlohmann/json.hpp>
+
+#include <thread>
 
 namespace vx::tools {
 
 using Json = nlohmann::ordered_json;
 
-// "23.5 GiB, 20.1 GiB free"; of GPUs the part that is free is not known before there is an instance.
-static std::string memoryText(const Json &device) {
-  const auto inGib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
-  std::string text = fmt::format("{:.1f} GiB", inGib(device.value("total_memory", uint64_t(0))));
-  if (const std::optional<uint64_t> free = findFreeMemory(); free && device.value("device", "").starts_with("cpu:"))
-    text += fmt::format(", {:.1f} GiB free", inGib(*free));
+template <typename T>
+static Json orNull(const std::optional<T> &value) {
+  return value ? Json(*value) : Json();
+}
+
+// Null where there is no such thing, and no limit.
+static Json describeMachine() {
+  const std::string container = findContainer();
+  const HostMemory memory = findHostMemory();
+  const GroupLimits group = findGroupLimits();
+  const ProcessLimits process = findProcessLimits();
+  return {{"container", container.empty() ? Json() : Json(container)},
+          {"total_memory", orNull(memory.total)},
+          {"free_memory", orNull(memory.available)},
+          {"cores", std::thread::hardware_concurrency()},
+          {"limits",
+           {{"memory", orNull(group.memory)},
+            {"cores", orNull(group.cores)},
+            {"open_files", orNull(process.openFiles)},
+            {"locked_memory", orNull(process.lockedMemory)},
+            {"address_space", orNull(process.addressSpace)}}}};
+}
+
+// Adds what only an open device tells.
+static void addFreeMemory(Json &device) {
+  uint64_t bytes = 0;
+  const vx_status status = vx_device_free_memory(device.value("device", "").c_str(), &bytes);
+  device["free_memory"] = status ? Json() : Json(bytes);
+  vx_status_release(status);
+}
+
+static std::string gibText(uint64_t bytes) {
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (uint64_t(1) << 30));
+}
+// "23.5 GiB, 20.1 GiB free"
+static std::string memoryText(const Json &owner) {
+  std::string text = owner["total_memory"].is_null() ? "of an unknown size" : gibText(owner["total_memory"]);
+  if (!owner["free_memory"].is_null())
+    text += fmt::format(", {} free", gibText(owner["free_memory"]));
   return text;
 }
 
+// "memory 2.0 GiB, 1.5 cores, 1024 open files": the limits that there are.
+static std::string limitsText(const Json &limits) {
+  std::string text;
+  const auto add = [&](const std::string &part) { text += (text.empty() ? "" : ", ") + part; };
+  if (!limits["memory"].is_null())
+    add("memory " + gibText(limits["memory"]));
+  if (!limits["cores"].is_null())
+    add(fmt::format("{:g} cores", limits["cores"].get<double>()));
+  if (!limits["open_files"].is_null())
+    add(fmt::format("{} open files", limits["open_files"].get<uint64_t>()));
+  if (!limits["locked_memory"].is_null())
+    add(fmt::format("{} bytes of locked memory", limits["locked_memory"].get<uint64_t>()));
+  if (!limits["address_space"].is_null())
+    add("address space " + gibText(limits["address_space"]));
+  return text.empty() ? "none" : text;
+}
+
+// "allocation 23.5 GiB, workgroup 1024 threads and 49152 bytes"
+static std::string deviceLimitsText(const Json &device) {
+  std::string text;
+  if (device.contains("largest_allocation"))
+    text += "allocation " + gibText(device["largest_allocation"]);
+  if (device.contains("workgroup_threads"))
+    text +=
+        fmt::format("{}workgroup {} threads", text.empty() ? "" : ", ", device["workgroup_threads"].get<uint64_t>());
+  if (device.contains("workgroup_memory"))
+    text += fmt::format(" and {} bytes", device["workgroup_memory"].get<uint64_t>());
+  return text;
+}
+
+static void printDevice(const Json &device) {
+  printOut("{}: {}", device.value("device", ""), device.value("name", ""));
+  if (const std::string details = device.value("details", ""); !details.empty())
+    printOut(" ({})", details);
+  if (device.value("total_memory", uint64_t(0)) > 0)
+    printOut("\n  memory: {}", memoryText(device));
+  if (const std::string driver = device.value("driver", ""); !driver.empty())
+    printOut("\n  driver: {}", driver);
+  if (const std::string limits = deviceLimitsText(device); !limits.empty())
+    printOut("\n  limits: {}", limits);
+  std::string features;
+  for (const Json &feature : device.value("features", Json::array()))
+    features += (features.empty() ? "" : " ") + feature.get<std::string>();
+  printOut("\n  features: {}\n", features.empty() ? "none" : features);
+}
+
 void printDevices(bool asJson) {
-  const std::string document = vx::listDevices();
+  Json list = Json::parse(vx::listDevices());
+  for (Json &backend : list["backends"])
+    if (backend.contains("devices"))
+      for (Json &device : backend["devices"])
+        addFreeMemory(device);
+  const Json machine = describeMachine();
   if (asJson) {
-    printText(document + "\n");
+    Json document = {{"version", list["version"]}, {"machine", machine}, {"backends", list["backends"]}};
+    printText(vx::jsonText(document) + "\n");
     return;
   }
-  const Json list = Json::parse(document);
-  const std::string container = findContainer();
-  printOut("machine: {}\n", container.empty() ? "no sign of a container" : "a container, " + container);
+  printOut("machine: {}\n", machine["container"].is_null() ? "no sign of a container"
+                                                           : "a container, " + machine["container"].get<std::string>());
+  printOut("  memory: {}\n  cores: {}\n  limits: {}\n", memoryText(machine), machine["cores"].get<unsigned>(),
+           limitsText(machine["limits"]));
   for (const Json &backend : list["backends"]) {
     if (!backend.value("available", false)) {
       printOut("{}: {}\n", backend.value("name", ""), backend.value("reason", ""));
       continue;
     }
-    for (const Json &device : backend["devices"]) {
-      printOut("{}: {}", device.value("device", ""), device.value("name", ""));
-      if (const std::string details = device.value("details", ""); !details.empty())
-        printOut(" ({})", details);
-      if (device.value("total_memory", uint64_t(0)) > 0)
-        printOut("\n  memory: {}", memoryText(device));
-      std::string features;
-      for (const Json &feature : device.value("features", Json::array()))
-        features += (features.empty() ? "" : " ") + feature.get<std::string>();
-      printOut("\n  features: {}\n", features.empty() ? "none" : features);
-    }
+    for (const Json &device : backend["devices"])
+      printDevice(device);
   }
 }
 

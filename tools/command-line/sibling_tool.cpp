@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -28,6 +29,15 @@ std::string findTool(const std::string &tool) {
   if (!fs::exists(path, error))
     throw workError("this needs {}, and there is none beside this tool: expected '{}'", tool, path.string());
   return path.string();
+}
+
+void probeDrivers() {
+  if (const char *given = std::getenv("VX_PROBE"); given && *given)
+    return;
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error).parent_path() / "vx-info";
+  if (fs::exists(path, error))
+    ::setenv("VX_PROBE", path.c_str(), 1);
 }
 
 // The message of the last line that is an error, without the tool's name; else the last line.

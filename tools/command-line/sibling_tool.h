@@ -14,6 +14,10 @@ namespace vx::tools {
 // is not.
 std::string findTool(const std::string &tool);
 
+// Lets the runtime try the vendors' drivers in processes of their own (VX_PROBE), unless the user has said otherwise.
+// At the start of a tool, while it has one thread.
+void probeDrivers();
+
 // What a tool that runs another one gives it.
 struct ToolLimits {
   std::chrono::seconds time{0};                 // 0: as long as it takes

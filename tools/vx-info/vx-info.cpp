@@ -7,8 +7,13 @@
 #include "vx/base/json_text.h"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 using namespace vx::tools;
 using Json = nlohmann::ordered_json;
@@ -229,7 +234,22 @@ static void printModule(const Json &module) {
            sizeText(module.value("metadata_size", uint64_t(0))));
 }
 
+// What the runtime starts as VX_PROBE: looks for the devices of a backend, says that this has an end, and ends.
+static int probe(const std::string &backend) {
+  ::setenv("VX_PROBE", "0", 1);
+  // A driver that hangs does not outlive the process that tries it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  vx_device_info found;
+  vx_status_release(vx_device_find(backend.c_str(), &found)); // that there is no device is an answer
+  constexpr std::string_view answer = "the driver has answered\n";
+  (void)!::write(STDOUT_FILENO, answer.data(), answer.size());
+  ::_exit(0);
+}
+
 static int run(const char *name, int argc, char **argv) {
+  // A flag for the runtime alone, which --help does not list.
+  if (constexpr std::string_view flag = "--probe="; argc == 2 && std::string_view(argv[1]).starts_with(flag))
+    return probe(argv[1] + flag.size());
   std::string path;
   bool json = false;
   bool verify = false;

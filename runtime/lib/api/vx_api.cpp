@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "exec/call_state.h"
 #include "exec/device_values.h"
+#include "exec/fallback.h"
 #include "exec/instance.h"
 #include "exec/memory_estimate.h"
 #include "exec/pending_runs.h"
@@ -504,6 +505,14 @@ vx_status vx_device_find(const char *device, vx_device_info *out_info) {
   });
 }
 
+vx_status vx_device_free_memory(const char *device, uint64_t *out_bytes) {
+  return guarded("vx_device_free_memory", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(out_bytes, "out_bytes"));
+    *out_bytes = 0;
+    return freeMemoryOf(device, allDrivers(), *out_bytes);
+  });
+}
+
 static Status copySymbols(size_t count, const vx_symbol_value *symbols, std::vector<BoundSymbol> &result) {
   if (count)
     VX_RETURN_IF_ERROR(checkPointer(symbols, "symbols"));
@@ -960,6 +969,27 @@ vx_status vx_call_run_into(vx_call *call, size_t input_count, vx_value *const *i
   });
 }
 
+static void tellDone(vx_done_fn done, void *user, const Status &status, std::span<const Ref<Value>> outputs) {
+  // The function is called in any case.
+  static vx_status_object noMemory{VX_OUT_OF_MEMORY, "the system has no more memory", "", ""};
+  vx_status failed = nullptr;
+  std::vector<vx_value *> handles;
+  try {
+    if (!status.ok())
+      failed = Status(status.code(), std::string(status.message())).makePrintable().release();
+    handles.resize(outputs.size());
+    for (size_t i = 0; i < handles.size(); ++i)
+      give(outputs[i], &handles[i]);
+  } catch (const std::bad_alloc &) {
+    failed = failed ? failed : &noMemory;
+  }
+  done(user, failed, failed ? 0 : handles.size(), failed ? nullptr : handles.data());
+  for (vx_value *handle : handles)
+    vx_value_release(handle);
+  if (failed != &noMemory)
+    vx_status_release(failed);
+}
+
 vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inputs, const vx_submit_options *options,
                          vx_pending **out_pending) {
   return guarded("vx_call_submit", [&]() -> Status {
@@ -981,6 +1011,11 @@ vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inp
     auto pending = makeRef<PendingObject>();
     pending->call = object;
     pending->run.deadline = given.deadline_ms;
+    if (given.done)
+      pending->run.whenDone = [done = given.done, user = given.done_user](const Status &status,
+                                                                          std::span<const Ref<Value>> outputs) {
+        tellDone(done, user, status, outputs);
+      };
     VX_RETURN_IF_ERROR(
         object->pending->submit(arguments.inputs, std::move(arguments.places), given.hold != 0, pending->run));
     give(std::move(pending), out_pending);
@@ -1082,6 +1117,18 @@ vx_status vx_call_trace(const vx_call *call, char **out_json) {
   return guarded("vx_call_trace", [&] { return giveText(call, out_json, &CallState::trace); });
 }
 
+// In a call of the instance's pool.
+static Status runOnce(Instance &instance, const char *function, const RunArguments &arguments, size_t outputCount,
+                      vx_value **outputs) {
+  uint32_t index = 0;
+  VX_RETURN_IF_ERROR(instance.findFunction(function, index));
+  std::unique_ptr<CallState> state;
+  VX_RETURN_IF_ERROR(instance.takeCall(index, state));
+  Status status = runCall(*state, arguments, outputCount, outputs, instance.data().functions[index]);
+  instance.returnCall(std::move(state));
+  return status;
+}
+
 vx_status vx_instance_call(vx_instance *instance, const char *function, size_t input_count, vx_value *const *inputs,
                            size_t output_count, vx_value **out_outputs) {
   return guarded("vx_instance_call", [&]() -> Status {
@@ -1090,12 +1137,27 @@ vx_status vx_instance_call(vx_instance *instance, const char *function, size_t i
     VX_RETURN_IF_ERROR(take(instance, "instance", object));
     RunArguments arguments;
     VX_RETURN_IF_ERROR(arguments.take(input_count, inputs));
-    uint32_t index = 0;
-    VX_RETURN_IF_ERROR(object->findFunction(function, index));
-    std::unique_ptr<CallState> state;
-    VX_RETURN_IF_ERROR(object->takeCall(index, state));
-    Status status = runCall(*state, arguments, output_count, out_outputs, object->data().functions[index]);
-    object->returnCall(std::move(state));
+    return runOnce(*object, function, arguments, output_count, out_outputs);
+  });
+}
+
+vx_status vx_try_with_fallback(vx_instance **instance, const char *function, size_t input_count,
+                               vx_value *const *inputs, size_t output_count, vx_value **out_outputs) {
+  return guarded("vx_try_with_fallback", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(*instance, "*instance", object));
+    RunArguments arguments;
+    VX_RETURN_IF_ERROR(arguments.take(input_count, inputs));
+    const Ref<Instance> first = object;
+    Status status = runWithFallback(object, allDrivers(), [&](Instance &place) {
+      return runOnce(place, function, arguments, output_count, out_outputs);
+    });
+    if (object.get() != first.get()) {
+      vx_instance_release(*instance);
+      give(std::move(object), instance);
+    }
     return status;
   });
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -71,6 +72,15 @@ private:
 };
 
 inline Status okStatus() { return Status(); }
+
+// The lower-case name of a code, "device_lost".
+constexpr std::string_view codeName(vx_code code) {
+  constexpr std::string_view names[] = {"ok",        "invalid_argument", "not_found", "invalid_module", "unsupported",
+                                        "no_device", "out_of_memory",    "fault",     "io_error",       "device_lost",
+                                        "internal",  "cancelled",        "timed_out"};
+  static_assert(std::size(names) == VX_TIMED_OUT + 1);
+  return code < std::size(names) ? names[code] : "unknown";
+}
 
 // failure(VX_NOT_FOUND, "no function '{}'", name)
 template <typename... Args>

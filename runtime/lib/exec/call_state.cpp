@@ -299,6 +299,8 @@ Status CallState::finish(StagedInputs &given, bool arePlaced, Clock::time_point 
   statistics.uploadMilliseconds = millisecondsSince(begin);
   if (status.ok())
     status = execute(program, state, outputs, places);
+  if (status.ok() && !program.stores.empty())
+    instance->noteWritten();
   if (!status.ok()) {
     status = waitAfter(std::move(status));
     outputs.clear();

@@ -142,6 +142,8 @@ std::string DeviceReport::text() const {
   } else {
     result += "device taken: none\n";
   }
+  for (const FailedDevice &one : failed)
+    result += fmt::format("device failed: {}: {} [{}]\n", one.device(), one.reason, codeName(one.code));
   for (const RefusedDevice &one : refused)
     result += fmt::format("device refused: {}: {} [{}]\n", one.device, one.refusal.reason,
                           hal::refusalCodeName(one.refusal.code));
@@ -183,7 +185,18 @@ std::string DeviceReport::json() const {
         .member("code", hal::refusalCodeName(one.refusal.code))
         .member("reason", one.refusal.reason)
         .endObject();
-  json.endArray().endObject();
+  json.endArray();
+  if (!failed.empty()) {
+    json.key("failed").beginArray();
+    for (const FailedDevice &one : failed)
+      json.beginObject()
+          .member("device", one.device())
+          .member("code", codeName(one.code))
+          .member("reason", one.reason)
+          .endObject();
+    json.endArray();
+  }
+  json.endObject();
   return json.take();
 }
 
@@ -205,7 +218,13 @@ std::string listDevices(std::span<hal::Driver *const> drivers) {
       for (size_t i = 0; i < devices.size(); ++i) {
         json.beginObject().member("device", fmt::format("{}:{}", name, i)).member("name", devices[i].name);
         json.member("details", devices[i].details).member("total_memory", devices[i].totalMemory);
-        json.member("software", devices[i].isSoftware);
+        json.member("software", devices[i].isSoftware).member("driver", devices[i].driver);
+        if (devices[i].maxAllocation != UINT64_MAX)
+          json.member("largest_allocation", devices[i].maxAllocation);
+        if (devices[i].maxWorkgroupThreads)
+          json.member("workgroup_threads", devices[i].maxWorkgroupThreads);
+        if (devices[i].maxWorkgroupMemory)
+          json.member("workgroup_memory", devices[i].maxWorkgroupMemory);
         json.key("features").beginArray();
         for (const std::string &feature : devices[i].features)
           json.string(feature);

@@ -40,6 +40,16 @@ struct RefusedDevice {
   hal::Refusal refusal;
 };
 
+// A device that a call has failed on, see vx_try_with_fallback.
+struct FailedDevice {
+  std::string backend;
+  uint32_t index = 0;
+  vx_code code = VX_OK;
+  std::string reason;
+
+  std::string device() const { return fmt::format("{}:{}", backend, index); }
+};
+
 struct TakenDevice {
   std::string backend;
   uint32_t index = 0;
@@ -54,6 +64,7 @@ struct DeviceReport {
   DeviceRequest request;
   std::optional<TakenDevice> taken;
   std::vector<RefusedDevice> refused;
+  std::vector<FailedDevice> failed; // in the order in which calls failed there
 
   std::string text() const;
   std::string json() const;

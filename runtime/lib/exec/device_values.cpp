@@ -90,6 +90,19 @@ Status describeDevice(const char *device, std::span<hal::Driver *const> drivers,
   return okStatus();
 }
 
+Status freeMemoryOf(const char *device, std::span<hal::Driver *const> drivers, uint64_t &bytes) {
+  Found one;
+  VX_RETURN_IF_ERROR(findDevice(device, drivers, one));
+  Ref<hal::Device> opened; // for this question: nothing of it stays in the device's memory
+  VX_RETURN_IF_ERROR(one.driver->open(one.index, {.threads = 1}, opened));
+  std::optional<uint64_t> available;
+  VX_RETURN_IF_ERROR(opened->freeMemory(available));
+  if (!available)
+    return failure(VX_UNSUPPORTED, "device '{}' does not tell its free memory", one.name());
+  bytes = *available;
+  return okStatus();
+}
+
 std::string_view deviceOf(const Value &value) { return value.context() ? value.context()->name() : hostName; }
 
 Status copyToDevice(const Ref<Value> &value, const char *device, std::span<hal::Driver *const> drivers,

@@ -20,6 +20,9 @@ struct FoundDevice {
 };
 Status describeDevice(const char *device, std::span<hal::Driver *const> drivers, FoundDevice &found);
 
+// The bytes of such a device that are free now. VX_UNSUPPORTED where it does not tell.
+Status freeMemoryOf(const char *device, std::span<hal::Driver *const> drivers, uint64_t &bytes);
+
 // Copies a tensor to a device: `device` is "cpu", "cuda:1", ..., or null or "auto" for the first one of the order. A
 // tensor that is on the device is returned as it is, and so is one without elements.
 Status copyToDevice(const Ref<Value> &value, const char *device, std::span<hal::Driver *const> drivers,

@@ -27,6 +27,7 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   Ref<Instance> instance = makeRef<Instance>();
   instance->parsedModule = std::move(module);
   instance->deviceReport.request = request;
+  instance->deviceReport.failed = setup.failed;
   instance->shared = setup.share;
   instance->isLoaded = setup.isLoaded;
   instance->seed = setup.seed;
@@ -69,6 +70,27 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   return failure(VX_NO_DEVICE, "{}: no device for '{}': {}", instance->module().path(), request.device,
                  report.reasons())
       .attachReport(report.json());
+}
+
+Status Instance::createOnNext(const Status &failed, std::span<hal::Driver *const> drivers,
+                              Ref<Instance> &result) const {
+  if (deviceReport.request.noFallback)
+    return failure(VX_UNSUPPORTED, "the instance was made without fallback");
+  if (deviceMemory->isShared())
+    return failure(VX_UNSUPPORTED, "other instances share its variables");
+  if (accessTable->hasWritten())
+    return failure(VX_UNSUPPORTED, "variables have been written, and their values are on the device that failed");
+  InstanceSetup setup;
+  for (size_t i = 0; i < symbolValues.size(); ++i)
+    setup.symbols.push_back({data().symbolNames[i], symbolValues[i]});
+  setup.seed = seed;
+  setup.memoryLimit = memoryLimit();
+  setup.failed = deviceReport.failed;
+  const TakenDevice &taken = *deviceReport.taken;
+  setup.failed.push_back({taken.backend, taken.index, failed.code(), std::string(failed.message())});
+  VX_RETURN_IF_ERROR(create(parsedModule, deviceReport.request, drivers, result, setup));
+  result->deviceMemory->limitCalls(deviceMemory->callLimitBytes());
+  return okStatus();
 }
 
 // Only damage to the module is an error; every other failure is a refusal, and the next candidate is tried.
@@ -115,6 +137,10 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
   for (uint32_t index = first; index < end; ++index) {
     hal::Refusal why;
     if (isSecondRound && !devices[index].isSoftware)
+      continue;
+    if (std::ranges::any_of(deviceReport.failed, [&](const FailedDevice &one) {
+          return one.backend == candidate.backend && one.index == index;
+        }))
       continue;
     if (devices[index].isSoftware && candidate.software == DeviceCandidate::Software::PassedOver) {
       why = {hal::RefusalCode::Software,
@@ -479,6 +505,8 @@ Status Instance::writeVariables(std::span<const std::string_view> names, std::sp
     for (const Shadow &one : data().shadows)
       addWrite(one.variable, accesses);
   const VariableAccesses::Ticket ticket = accessTable->take(accesses);
+  if (!pieces.empty())
+    accessTable->noteWritten();
   return loadedModule->context()->upload(pieces);
 }
 

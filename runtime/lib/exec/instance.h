@@ -30,6 +30,8 @@ struct InstanceSetup {
   uint64_t seed = 0;
   // Of the instance's device memory, in bytes; 0: none. An instance that shares has that of the one it shares with.
   uint64_t memoryLimit = 0;
+  // Devices that calls have failed on: they are passed over.
+  std::vector<FailedDevice> failed = {};
   // False: for an estimate, nothing is put on the device, and nothing can be run.
   bool isLoaded = true;
 };
@@ -40,6 +42,11 @@ public:
   // Chooses among `drivers` by `request`. When none is taken, the status is VX_NO_DEVICE with the report.
   static Status create(Ref<Module> module, const DeviceRequest &request, std::span<hal::Driver *const> drivers,
                        Ref<Instance> &result, const InstanceSetup &setup = {});
+
+  // Makes an instance with the options of this one on the next device of its request, after a call failed here with
+  // `failed`. VX_UNSUPPORTED with the reason where that may not be: a variable has been written, whose value the new
+  // instance would not have, or instances share variables.
+  Status createOnNext(const Status &failed, std::span<hal::Driver *const> drivers, Ref<Instance> &result) const;
 
   const Module &module() const { return *parsedModule; }
   const ModuleData &data() const { return parsedModule->data(); }
@@ -65,6 +72,8 @@ public:
     const EntryAccesses &accesses = entryAccesses[entry];
     return accessTable->ask(target().entries[entry].needed.empty() ? accesses.running : accesses.deriving);
   }
+  // A run has stored variables.
+  void noteWritten() { accessTable->noteWritten(); }
   void keepVariables(size_t entry, VariableAccesses::Ticket &ticket) { ticket.reduceTo(entryAccesses[entry].running); }
 
   // By index of the target's derived values, those of variables.

@@ -48,8 +48,15 @@ public:
     giveBack(size);
   }
 
+  // Whether several instances have the variables.
+  bool isShared() {
+    const std::lock_guard lock(mutex);
+    return instances.size() > 1;
+  }
+
   // Of all that calls take on the device and the host, for what is asked for from now on; 0: none.
   void limitCalls(uint64_t bytes) { callLimit.store(bytes, std::memory_order_relaxed); }
+  uint64_t callLimitBytes() const { return callLimit.load(std::memory_order_relaxed); }
   // Host memory of calls, which is counted until it is given back.
   Status take(uint64_t size);
   void giveBack(uint64_t size) { ofCalls.fetch_sub(size, std::memory_order_relaxed); }

@@ -137,6 +137,8 @@ void PendingRuns::work() {
     // What is too much would be missing in a smaller run.
     if (status.code() == VX_OUT_OF_MEMORY)
       dropIdleMemory();
+    if (run.whenDone)
+      run.whenDone(status, run.outputs);
     lock.lock();
     run.code = status.code();
     run.message = status.message();
@@ -183,13 +185,19 @@ void PendingRuns::cancel(PendingRun &run) {
     run.stage = PendingRun::Stage::Done;
   }
   giveUp(run);
+  if (run.whenDone)
+    run.whenDone(Status(run.code, run.message), {});
 }
 
 void PendingRuns::drop(PendingRun &run) {
   std::unique_lock lock(mutex);
   if (run.stage == PendingRun::Stage::Held) {
+    run.stage = PendingRun::Stage::Done;
     lock.unlock();
-    return giveUp(run);
+    giveUp(run);
+    if (run.whenDone)
+      run.whenDone(Status(VX_CANCELLED, "the run was held, and was released before it was started"), {});
+    return;
   }
   changed.wait(lock, [&] { return run.stage != PendingRun::Stage::Started; });
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -18,6 +19,8 @@ namespace vx {
 class PendingRun {
 public:
   uint32_t deadline = 0; // milliseconds from the start on; 0: none
+  // Is called once when the run is done, before a wait for it ends; may be empty.
+  std::function<void(const Status &status, std::span<const Ref<Value>> outputs)> whenDone;
 
 private:
   friend class PendingRuns;

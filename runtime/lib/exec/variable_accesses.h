@@ -6,6 +6,7 @@
 #include "base/stop_request.h"
 #include "hal/device.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -140,6 +141,10 @@ public:
   // The same for who awaits it later, on any thread.
   Ticket ask(const AccessSet &set);
 
+  // Whether a variable has been written since the first instance was made.
+  void noteWritten() { isWritten.store(true, std::memory_order_release); }
+  bool hasWritten() const { return isWritten.load(std::memory_order_acquire); }
+
   bool isFresh(const DerivedVersion &derived);
   // By who has the right to write the value and to read its variables.
   void noteComputed(DerivedVersion &derived);
@@ -157,6 +162,7 @@ private:
   std::condition_variable changed;
   Queue queue; // in the order in which they were asked for
   uint64_t uses = 0;
+  std::atomic<bool> isWritten = false;
 };
 
 } // namespace vx

@@ -13,6 +13,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,11 @@ struct DeviceInfo {
   std::string name;
   // Free text for reports: the driver's version, "software" for a software device.
   std::string details;
+  // The version of the driver below, as the driver tells it: "CUDA 12.4"; empty: there is none.
+  std::string driver;
+  // The most threads of a workgroup, and the most bytes of its memory; 0: no limit, or not known.
+  uint32_t maxWorkgroupThreads = 0;
+  uint64_t maxWorkgroupMemory = 0;
   // A CPU that plays a GPU. It is slower than the CPU itself, so it is taken when it is asked for by name, or when
   // nothing else is left.
   bool isSoftware = false;
@@ -211,6 +217,12 @@ public:
   // Allocates `size` bytes, uninitialised. VX_OUT_OF_MEMORY with the size asked for and the limit or what the device
   // said.
   virtual Status allocate(uint64_t size, MemoryKind kind, Ref<Memory> &memory) = 0;
+
+  // The bytes that are free now; none where the device does not tell.
+  virtual Status freeMemory(std::optional<uint64_t> &bytes) {
+    bytes = std::nullopt;
+    return okStatus();
+  }
 
   // Lets kernels read host memory in place: `data` is aligned to VX_BUFFER_ALIGNMENT and outlives the memory. Success
   // with a null `memory` means that the device cannot, and the caller uploads instead. Kernels never write to it.

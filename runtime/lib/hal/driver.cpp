@@ -10,6 +10,8 @@ std::string_view refusalCodeName(RefusalCode code) {
     return "no_driver";
   case RefusalCode::NoLibrary:
     return "no_library";
+  case RefusalCode::DriverFailed:
+    return "driver_failed";
   case RefusalCode::NoDevice:
     return "no_device";
   case RefusalCode::NoSuchDevice:

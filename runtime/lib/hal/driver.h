@@ -18,6 +18,7 @@ enum class RefusalCode {
   None,
   NoDriver,     // this runtime has no driver of that name
   NoLibrary,    // the vendor's library could not be opened
+  DriverFailed, // the vendor's library hung or crashed in a process that tried it
   NoDevice,     // the library works but finds no device
   NoSuchDevice, // the device number asked for is not there
   Software,     // a software device, passed over while another may be found

@@ -1,12 +1,14 @@
 #include "hal/listed_driver.h"
 
 #include "base/forks.h"
+#include "hal/probe.h"
 
 namespace vx::hal {
 
 const Refusal &ListedDriver::look() {
   if (!looked) {
-    refusal = find(found);
+    std::string failed = probeDriver(name());
+    refusal = failed.empty() ? find(found) : Refusal{RefusalCode::DriverFailed, std::move(failed)};
     forks = forkCount();
   } else if (!found.empty() && forks != forkCount()) {
     found.clear();

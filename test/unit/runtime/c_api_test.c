@@ -106,6 +106,12 @@ int main(int argc, char **argv) {
   if ((status = vx_instance_call(instance, NULL, 1, &x, 1, &y)))
     return failed("instance call", status);
   vx_value_release(y);
+  if ((status = vx_try_with_fallback(&instance, "main", 1, &x, 1, &y)))
+    return failed("call with fallback", status);
+  vx_value_release(y);
+  if (refused(vx_try_with_fallback(&instance, "other", 1, &x, 1, &y), VX_NOT_FOUND,
+              "vx_try_with_fallback: function 'other' does not exist, there are: main"))
+    return 1;
   if (refused(vx_call_run(call, 1, &x, 2, NULL), VX_INVALID_ARGUMENT,
               "vx_call_run: argument 'out_outputs' is a null pointer") ||
       refused(vx_call_run(call, 1, NULL, 1, &y), VX_INVALID_ARGUMENT,

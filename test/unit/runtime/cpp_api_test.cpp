@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <set>
+#include <thread>
 
 // The bytes of a temporary do not outlive the module.
 static_assert(!std::is_constructible_v<vx::Module, std::vector<std::byte>, std::string>);
@@ -25,6 +26,61 @@ static std::string faultOf(const std::function<void()> &body) {
     return std::to_string(error.code()) + ' ' + error.what();
   }
   return "none";
+}
+
+// Results by a function that is called, and by a future.
+static int checkWhenDone(vx::Call &call, const vx::Value &x) {
+  int wrong = 0;
+  std::promise<std::thread::id> told;
+  std::vector<vx::Value> results;
+  vx::Pending run = call.submit({x}, [&](std::vector<vx::Value> given, const std::exception_ptr &failed) {
+    results = std::move(given);
+    if (!failed)
+      told.set_value(std::this_thread::get_id());
+    throw std::runtime_error("which is dropped");
+  });
+  wrong += check(told.get_future().get() != std::this_thread::get_id(), "the thread of a function that is called");
+  wrong += check(run.wait()[0].data<int32_t>()[0] == 10 && results.at(0).data<int32_t>()[0] == 10, "results twice");
+  vx::Call::Submitted submitted = call.submitFuture({x});
+  wrong += check(submitted.results.get().at(0).data<int32_t>()[0] == 10, "a future");
+  // It is called before a wait goes on, so that what it uses may go then.
+  for (int turn = 0; turn < 100; ++turn) {
+    auto isTold = std::make_unique<bool>(false);
+    vx::Pending one =
+        call.submit({x}, [&](const std::vector<vx::Value> &, const std::exception_ptr &) { *isTold = true; });
+    (void)one.wait();
+    wrong += check(*isTold, "a function that is called before the end of a wait");
+  }
+  try {
+    (void)call.submitFuture({x, x});
+    wrong += check(false, "a future of too many inputs");
+  } catch (const vx::Error &error) {
+    wrong += check(error.code() == VX_INVALID_ARGUMENT, error.what());
+  }
+  return wrong;
+}
+
+// The null device copies inputs, which the CPU reads in place: within the limit the call fits on the CPU alone.
+static int checkFallback(const vx::Module &module, const vx::Value &x) {
+  int wrong = 0;
+  vx::InstanceOptions options;
+  options.device = "null";
+  const vx_function_info &function = module.functions()[0];
+  const std::vector<std::pair<std::string, int64_t>> sizes = {{"n", x.dims()[0]}};
+  const vx_memory_estimate onNull = vx::estimateMemory(module, function.name, sizes, options);
+  options.memoryLimit = onNull.arena + onNull.results + onNull.inputs - 1;
+  vx::Instance instance(module, options);
+  static std::string warning;
+  vx_set_log([](void *, vx_log_level, const char *message) { warning = message; }, nullptr, VX_LOG_WARNING);
+  const std::vector<vx::Value> results = instance.tryWithFallback(function, {x});
+  vx_set_log(nullptr, nullptr, VX_LOG_NONE);
+  wrong += check(results.at(0).data<int32_t>()[0] == 10, "results of another device");
+  wrong += check(instance.report().find("device taken: cpu:0") != std::string::npos &&
+                     instance.report().find("device failed: null:0: ") != std::string::npos,
+                 instance.report().c_str());
+  wrong += check(warning.starts_with("null:0 failed (out_of_memory: ") && warning.ends_with("); falling back to cpu"),
+                 warning.c_str());
+  return wrong;
 }
 
 static int checkDeviceValues() {
@@ -54,6 +110,11 @@ static int checkDeviceValues() {
   wrong += check(faultOf([] { Device("auto:0"); }).ends_with("after the colon, and none for auto, got '0'"), "auto:0");
   // The host's memory is that of the CPU.
   wrong += check(vx::available(DeviceKind::cpu) && Device("cpu").isAvailable() && !Device("cpu").isGpu(), "the CPU");
+  wrong += check(Device("cpu").freeMemory() > 0 && Device("cpu").freeMemory() <= Device("cpu").info().total_memory,
+                 "free memory of the CPU");
+  wrong += check(faultOf([] { (void)Device("null").freeMemory(); }) ==
+                     "4 vx_device_free_memory: device 'null:0' does not tell its free memory",
+                 "free memory of no device");
   wrong += check(!Device("cpu:1").isAvailable() && !Device("cpu:1").isGpu(), "a CPU that is not there");
   wrong += check(std::string_view(Device("cpu").info().device) == "cpu:0" && Device("cpu").info().name[0] != 0 &&
                      Device("cpu").info().software == 0,
@@ -222,6 +283,8 @@ int main(int argc, char **argv) {
     wrong +=
         check(first[0].data<int32_t>().data() == again[0].data<int32_t>().data() && first[0].data<int32_t>()[1] == 22,
               "a result twice");
+    wrong += checkWhenDone(call, x);
+    wrong += checkFallback(module, x);
     // One that nobody waits for, and what uses the call waits for it.
     call.submit({&x, 1});
     call.setProfile(true);

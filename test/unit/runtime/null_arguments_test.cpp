@@ -230,6 +230,8 @@ TEST_F(NullArguments, areNamed) {
   check("vx_list_devices", vx_list_devices, {}, &madeText);
   vx_device_info device = {};
   check("vx_device_find", vx_device_find, {"device"}, "cpu", &device);
+  uint64_t freeBytes = 0;
+  check("vx_device_free_memory", vx_device_free_memory, {"device"}, "cpu", &freeBytes);
   vx_instance_options options = {};
   options.struct_size = sizeof(options);
   check("vx_instance_create", vx_instance_create, {"options"}, module, &options, &madeInstance);
@@ -301,6 +303,9 @@ TEST_F(NullArguments, areNamed) {
   check("vx_call_trace", vx_call_trace, {}, call, &madeText);
   check("vx_call_set_stream", vx_call_set_stream, {"stream"}, call, nullptr);
   check("vx_instance_call", vx_instance_call, {"function"}, instance, "main", size_t(1), &x, size_t(1), &madeValue);
+  vx_instance *place = instance;
+  check("vx_try_with_fallback", vx_try_with_fallback, {"function"}, &place, "main", size_t(1), &x, size_t(1),
+        &madeValue);
 
   checkQuiet("vx_status_code", 1, [](size_t) { EXPECT_EQ(vx_status_code(nullptr), VX_OK); });
   checkQuiet("vx_status_message", 1, [](size_t) { EXPECT_STREQ(vx_status_message(nullptr), "ok"); });
@@ -444,6 +449,11 @@ TEST_F(NullArguments, areFoundInArraysWhereReleased) {
   expect(vx_call_run(call, 1, &released.value, 1, &madeValue), "vx_call_run: argument 'inputs[0]' has been released");
   expect(vx_instance_call(instance, nullptr, 1, &released.value, 1, &madeValue),
          "vx_instance_call: argument 'inputs[0]' has been released");
+  expect(vx_try_with_fallback(&instance, nullptr, 1, &released.value, 1, &madeValue),
+         "vx_try_with_fallback: argument 'inputs[0]' has been released");
+  vx_instance *noInstance = nullptr;
+  expect(vx_try_with_fallback(&noInstance, nullptr, 1, &released.value, 1, &madeValue),
+         "vx_try_with_fallback: argument '*instance' is a null pointer");
   expect(vx_call_submit(call, 1, &released.value, nullptr, &madePending),
          "vx_call_submit: argument 'inputs[0]' has been released");
   const vx_result_place places[] = {{nullptr, 0, released.value}};

@@ -389,6 +389,60 @@ TEST_P(Pending, theMemoryLimitHoldsForThem) {
 }
 
 // Each thread with a place of its own, two runs on their way in each, some of them dropped.
+// The function of a run is called once, whatever becomes of it, before a wait for the run ends.
+TEST_P(Pending, theFunctionOfARunIsCalledOnce) {
+  struct Told {
+    int calls = 0;
+    vx_code code = VX_INTERNAL;
+    std::string message;
+    std::vector<int32_t> y;
+  };
+  std::deque<Told> all;
+  Place place(instance, AddWeight);
+  auto submit = [&](const Ref<Value> &x, bool hold) {
+    Told &told = all.emplace_back();
+    PendingRun &run = place.all.emplace_back();
+    run.whenDone = [&told](const Status &status, std::span<const Ref<Value>> outputs) {
+      ++told.calls;
+      told.code = status.code();
+      told.message = status.message();
+      if (status.ok())
+        told.y = elementsOf(*outputs[0]);
+    };
+    Value *inputs[] = {x.get()};
+    EXPECT_OK(place.runs->submit(inputs, {}, hold, run));
+    return &run;
+  };
+  const Ref<Value> x = vectorValue(derived::all(3));
+  PendingRun *done = submit(x, false);
+  const std::vector<int32_t> y = place.resultOf(done);
+  EXPECT_EQ(all[0].calls, 1);
+  EXPECT_EQ(all[0].code, VX_OK);
+  EXPECT_EQ(all[0].y, y);
+  PendingRun *cancelled = submit(x, true);
+  EXPECT_EQ(all[1].calls, 0);
+  place.runs->cancel(*cancelled);
+  EXPECT_EQ(all[1].calls, 1);
+  EXPECT_EQ(all[1].code, VX_CANCELLED);
+  place.runs->cancel(*cancelled);
+  PendingRun *dropped = submit(x, true);
+  place.runs->drop(*dropped);
+  EXPECT_EQ(all[2].code, VX_CANCELLED);
+  EXPECT_EQ(all[2].message, "the run was held, and was released before it was started");
+  PendingRun *late = nullptr;
+  {
+    VariableAccesses::Ticket other = instance->queueVariables(AddWeight); // of another user of the variable
+    late = submit(x, false);
+    EXPECT_EQ(all[3].calls, 0);
+    place.runs->cancel(*late);
+  }
+  std::vector<int32_t> none;
+  EXPECT_FAILS(place.wait(late, none), VX_CANCELLED, "the run was cancelled");
+  for (const Told &told : all)
+    EXPECT_EQ(told.calls, 1);
+  EXPECT_EQ(all[3].message, "the run was cancelled");
+}
+
 TEST_P(Pending, manyThreads) {
   Ref<Instance> second;
   ASSERT_OK(makeSharing(instance, module, GetParam(), second));

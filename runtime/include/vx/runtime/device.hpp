@@ -101,6 +101,13 @@ public:
     return found;
   }
 
+  // The bytes of its memory that are free now. Throws Error, VX_UNSUPPORTED, for a device that does not tell.
+  uint64_t freeMemory() const {
+    uint64_t bytes = 0;
+    check(vx_device_free_memory(text().c_str(), &bytes));
+    return bytes;
+  }
+
 private:
   vx_status find(vx_device_info &info) const { return vx_device_find(text().c_str(), &info); }
 

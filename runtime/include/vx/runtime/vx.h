@@ -415,11 +415,14 @@ VX_API VX_MUST_CHECK vx_status vx_module_verify(const vx_module *module);
 
 typedef struct vx_instance vx_instance;
 
-/* Every backend this runtime knows, with its devices (number, name, features) or the reason why it has none, as one
- * JSON document:
- *   {"version":1,"backends":[{"name":"vulkan","available":true,"devices":[{"device":"vulkan:0","name":...,"features":[...]}]},
- *                            {"name":"cuda","available":false,"code":"no_driver","reason":"this runtime has no cuda
- * driver"}]} Thread-safe. Opens the vendors' libraries, so the first use may take long. */
+/* Every backend this runtime knows, with its devices or the reason why it has none, as one JSON document:
+ *   {"version":1,"backends":[{"name":"vulkan","available":true,"devices":[{"device":"vulkan:0","name":...,"details":...,
+ *   "total_memory":8589934592,"software":false,"driver":"radv Mesa 24","largest_allocation":4294967296,
+ *   "workgroup_threads":1024,"workgroup_memory":65536,"features":[...]}]},
+ *   {"name":"cuda","available":false,"code":"no_driver","reason":"this runtime has no cuda driver"}]}
+ * Memory is in bytes; `total_memory` is 0 if the driver does not tell. `driver` has the version of the driver, or is
+ * "". The last three numbers are limits, and are missing where there is none. Thread-safe. Opens the vendors'
+ * libraries, so the first use may take long. */
 VX_API VX_MUST_CHECK vx_status vx_list_devices(char **out_json);
 
 /* A device that is there. The texts end with a zero byte; a longer one is cut off. */
@@ -437,6 +440,14 @@ typedef struct vx_device_info {
  * \returns VX_NO_DEVICE for a device that is not there, with the reason; VX_INVALID_ARGUMENT for an unknown name.
  * Thread-safe. Opens the vendor's library, so the first use may take long. */
 VX_API VX_MUST_CHECK vx_status vx_device_find(const char *device, vx_device_info *out_info);
+
+/* The memory of a device that is free now, for all processes.
+ *
+ * \param device     As for vx_device_find. Borrowed.
+ * \param out_bytes  Of the host, the memory that programs can take without swapping. On failure 0.
+ * \returns VX_UNSUPPORTED for a device that does not tell ("null", and Vulkan without VK_EXT_memory_budget); else as
+ * vx_device_find, and VX_DEVICE_LOST. Thread-safe. Opens the device and closes it again, which may take long. */
+VX_API VX_MUST_CHECK vx_status vx_device_free_memory(const char *device, uint64_t *out_bytes);
 
 /* A size of vx_module_symbols and its value. */
 typedef struct vx_symbol_value {
@@ -535,9 +546,13 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
  *   {"version":1,"wanted":"auto","order":["cuda","rocm","vulkan","cpu"],"no_fallback":false,
  *    "taken":{"backend":"cpu","device":"cpu:0","name":"...","target":"cpu","variant":"x86-64-v3","threads":2},
  *    "refused":[{"device":"cuda","code":"no_driver","reason":"this runtime has no cuda driver"}, ...]}
- * `taken` is null in a status report. The codes: no_driver, no_library, no_device, no_such_device, software, no_code,
- * no_variant, device_failed. no_code is the code of a device that exists: this call also looks for devices that the
- * module has no code for.
+ * `taken` is null in a status report. The codes: no_driver, no_library, driver_failed, no_device, no_such_device,
+ * software, no_code, no_variant, device_failed. no_code is the code of a device that exists: this call also looks for
+ * devices that the module has no code for.
+ *
+ * An instance that vx_try_with_fallback has made also has the devices that calls failed on before, in that order:
+ *   "failed":[{"device":"cuda:0","code":"device_lost","reason":"..."}]
+ * The code is that of vx_code in lower case: device_lost, out_of_memory or unsupported.
  *
  * \param out_report  The caller's string. The text form has one line per fact and ends with a line feed.
  * Thread-safe; the report never changes. */
@@ -890,6 +905,16 @@ VX_API VX_MUST_CHECK vx_status vx_call_run_into(vx_call *call, size_t input_coun
 /* A run of a call that goes on while the thread that submitted it does other work. */
 typedef struct vx_pending vx_pending;
 
+/* Is called once when a run is done: on the thread of the run, or on that which cancels or releases a run that is held.
+ *
+ * \param status   0, or the failure, which vx_call_wait returns too. Borrowed until the function returns.
+ * \param outputs  `output_count` results as vx_call_wait gives them, borrowed; NULL after a failure. Retain those that
+ * are kept.
+ *
+ * The next run of the call begins, and vx_call_wait returns, after the function has returned. So it must not call
+ * functions that take the call or a run of it, nor give back the last reference to one of them. */
+typedef void (*vx_done_fn)(void *user, vx_status status, size_t output_count, vx_value *const *outputs);
+
 /* Set `struct_size` to sizeof(vx_submit_options) and every other field to 0 for the defaults. */
 typedef struct vx_submit_options {
   size_t struct_size;
@@ -902,6 +927,9 @@ typedef struct vx_submit_options {
   /* Milliseconds from the start of the run. A run that is not done by then ends at the next point at which
    * vx_call_cancel could end it. 0: no deadline. */
   uint32_t deadline_ms;
+  /* NULL: nothing is called. Not called when vx_call_submit fails. */
+  vx_done_fn done;
+  void *done_user; /* handed to it */
 } vx_submit_options;
 
 /* Checks the inputs, copies them to the device, and starts a run of the function on a thread of the call.
@@ -1029,6 +1057,35 @@ VX_API VX_MUST_CHECK vx_status vx_call_set_stream(vx_call *call, void *stream);
  * and vx_call_run. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_instance_call(vx_instance *instance, const char *function, size_t input_count,
                                                 vx_value *const *inputs, size_t output_count, vx_value **out_outputs);
+
+/* Runs a function as vx_instance_call does. If that fails with VX_DEVICE_LOST, VX_OUT_OF_MEMORY or VX_UNSUPPORTED,
+ * makes an instance with the same options on the next device of the order, and runs the function there, once. The
+ * devices that calls failed on before are not tried again. A line tells of it, as a warning to the function of
+ * vx_set_log, or on standard error if no function takes warnings: vx: cuda:0 failed (device_lost: the message); falling
+ * back to cpu
+ *
+ * The new instance has the variables' initial values. So there is no second run if a variable has been written since
+ * the instance was made, by vx_instance_write_variable or by a run that succeeded; nor for an instance that shares
+ * variables, nor for one with `no_fallback`. The failure is that of the first run then, and its message ends with
+ * "; no fallback: " and the reason. A first run that stores variables and fails has changed none, so it is run again.
+ *
+ * \param instance     In: the instance to run on, one reference of the caller. Out: the same, or the new instance after
+ *                     a fallback, also if the second run fails: the reference to the first one has been given back.
+ *                     vx_instance_report of the new one has the failed device with its code and reason. Calls and
+ *                     uploaded values of the first instance stay with it.
+ * \param function     NULL: the first one.
+ * \param inputs       As for vx_call_run. A tensor in memory of a device that is lost cannot be read any more; then the
+ *                     second run fails with VX_DEVICE_LOST.
+ * \param out_outputs  As for vx_call_run.
+ * \returns as vx_instance_call: the failure of the second run if there was one. When there is no other device,
+ *          vx_status_report has the reasons.
+ *
+ * `*instance` is for one thread at a time. Other threads that hold the first instance may use it during the call;
+ * values that they write to its variables are not in the new one. May block until the new instance's weights are in
+ * place. */
+VX_API VX_MUST_CHECK vx_status vx_try_with_fallback(vx_instance **instance, const char *function, size_t input_count,
+                                                    vx_value *const *inputs, size_t output_count,
+                                                    vx_value **out_outputs);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <future>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -521,6 +524,20 @@ public:
     check(vx_instance_write_variable(object, name.c_str(), value.get()));
   }
 
+  // Runs a function of the module, and once more on the next device if that fails with VX_DEVICE_LOST,
+  // VX_OUT_OF_MEMORY or VX_UNSUPPORTED: this is the instance there then, and its report has the device that failed. Not
+  // after a variable has been written. For one thread at a time. See vx_try_with_fallback.
+  std::vector<Value> tryWithFallback(const vx_function_info &function, std::span<const Value> inputs) {
+    std::vector<vx_value *> given, results(function.output_count);
+    for (const Value &input : inputs)
+      given.push_back(input.get());
+    check(vx_try_with_fallback(&object, function.name, given.size(), given.data(), results.size(), results.data()));
+    return {results.begin(), results.end()};
+  }
+  std::vector<Value> tryWithFallback(const vx_function_info &function, std::initializer_list<Value> inputs) {
+    return tryWithFallback(function, std::span<const Value>(inputs.begin(), inputs.size()));
+  }
+
   // The tensor in the memory of the device. Calls read it there without a transfer.
   Value upload(const Value &value) {
     vx_value *placed = nullptr;
@@ -590,18 +607,51 @@ public:
   // Starts a run on another thread, unless it is held. `places` as for runInto, or none.
   Pending submit(std::span<const Value> inputs, bool hold = false, std::span<const vx_result_place> places = {},
                  uint32_t deadlineMs = 0) {
-    std::vector<vx_value *> given;
-    for (const Value &input : inputs)
-      given.push_back(input.get());
-    vx_submit_options options = {};
-    options.struct_size = sizeof(options);
-    options.hold = hold;
-    options.place_count = places.size();
-    options.places = places.data();
-    options.deadline_ms = deadlineMs;
-    vx_pending *pending = nullptr;
-    check(vx_call_submit(object, given.size(), given.data(), &options, &pending));
-    return Pending(pending, outputCount);
+    return submitWith(inputs, hold, places, deadlineMs, nullptr);
+  }
+  Pending submit(std::initializer_list<Value> inputs, bool hold = false, std::span<const vx_result_place> places = {},
+                 uint32_t deadlineMs = 0) {
+    return submit(std::span<const Value>(inputs.begin(), inputs.size()), hold, places, deadlineMs);
+  }
+
+  // Is called once when a run is done: with its results, or with none and the failure, an Error. On the thread of the
+  // run, or on that which drops a run that is held. It must not use the call or a run of it. Exceptions that leave it
+  // are dropped. See vx_done_fn.
+  using WhenDone = std::function<void(std::vector<Value> results, std::exception_ptr failed)>;
+  // Starts a run, as submit does.
+  Pending submit(std::span<const Value> inputs, WhenDone whenDone, std::span<const vx_result_place> places = {},
+                 uint32_t deadlineMs = 0) {
+    return submitWith(inputs, false, places, deadlineMs, std::make_unique<WhenDone>(std::move(whenDone)));
+  }
+  Pending submit(std::initializer_list<Value> inputs, WhenDone whenDone, std::span<const vx_result_place> places = {},
+                 uint32_t deadlineMs = 0) {
+    return submit(std::span<const Value>(inputs.begin(), inputs.size()), std::move(whenDone), places, deadlineMs);
+  }
+
+  // A run whose results go into a future, which throws the Error of a run that failed. `pending` cancels it; the last
+  // handle of it waits until it is done.
+  struct Submitted {
+    Pending pending;
+    std::future<std::vector<Value>> results;
+  };
+  Submitted submitFuture(std::span<const Value> inputs, std::span<const vx_result_place> places = {},
+                         uint32_t deadlineMs = 0) {
+    auto promise = std::make_shared<std::promise<std::vector<Value>>>();
+    std::future<std::vector<Value>> results = promise->get_future();
+    Pending pending = submit(
+        inputs,
+        [promise](std::vector<Value> given, const std::exception_ptr &failed) {
+          if (failed)
+            promise->set_exception(failed);
+          else
+            promise->set_value(std::move(given));
+        },
+        places, deadlineMs);
+    return {std::move(pending), std::move(results)};
+  }
+  Submitted submitFuture(std::initializer_list<Value> inputs, std::span<const vx_result_place> places = {},
+                         uint32_t deadlineMs = 0) {
+    return submitFuture(std::span<const Value>(inputs.begin(), inputs.size()), places, deadlineMs);
   }
   void setProfile(bool on) { vx_call_set_profile(object, on); }
   void setStream(void *stream) { check(vx_call_set_stream(object, stream)); }
@@ -619,6 +669,38 @@ public:
   }
 
 private:
+  Pending submitWith(std::span<const Value> inputs, bool hold, std::span<const vx_result_place> places,
+                     uint32_t deadlineMs, std::unique_ptr<WhenDone> whenDone) {
+    std::vector<vx_value *> given;
+    for (const Value &input : inputs)
+      given.push_back(input.get());
+    vx_submit_options options = {};
+    options.struct_size = sizeof(options);
+    options.hold = hold;
+    options.place_count = places.size();
+    options.places = places.data();
+    options.deadline_ms = deadlineMs;
+    options.done = whenDone ? tellDone : nullptr;
+    options.done_user = whenDone.get();
+    vx_pending *pending = nullptr;
+    check(vx_call_submit(object, given.size(), given.data(), &options, &pending));
+    (void)whenDone.release(); // which `tellDone` deletes
+    return Pending(pending, outputCount);
+  }
+  static void tellDone(void *user, vx_status status, size_t count, vx_value *const *outputs) noexcept {
+    const std::unique_ptr<WhenDone> whenDone(static_cast<WhenDone *>(user));
+    try {
+      std::vector<Value> results;
+      for (size_t i = 0; i < count; ++i)
+        results.push_back(Value::share(outputs[i]));
+      std::exception_ptr failed;
+      if (status)
+        failed = std::make_exception_ptr(Error(vx_status_code(status), vx_status_message(status)));
+      (*whenDone)(std::move(results), std::move(failed));
+    } catch (...) { // NOLINT: nobody is there to take it
+    }
+  }
+
   size_t outputCount = 0;
 };
 

@@ -50,6 +50,7 @@ enum Result : int {
 };
 
 enum DeviceAttribute : int {
+  AttributeMaxThreadsPerBlock = 1,
   AttributeMaxSharedMemoryPerBlock = 8,
   AttributeMultiprocessorCount = 16,
   AttributeUnifiedAddressing = 41,

@@ -61,6 +61,8 @@ std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
   device.minor = attribute(api::AttributeComputeCapabilityMinor);
   const int multiprocessors = attribute(api::AttributeMultiprocessorCount);
   const int sharedMemory = attribute(api::AttributeMaxSharedMemoryPerBlock);
+  device.info.maxWorkgroupThreads = static_cast<uint32_t>(attribute(api::AttributeMaxThreadsPerBlock));
+  device.info.maxWorkgroupMemory = static_cast<uint64_t>(sharedMemory);
   const bool hasPools = attribute(api::AttributeMemoryPoolsSupported);
   const bool isUnified = attribute(api::AttributeUnifiedAddressing);
   if (last != api::Success)
@@ -70,6 +72,7 @@ std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
   const int version = library->version();
   device.info.details = fmt::format("compute capability {}.{}, {} multiprocessors, driver of CUDA {}", device.major,
                                     device.minor, multiprocessors, Vendor::versionText(version));
+  device.info.driver = fmt::format("CUDA {}", Vendor::versionText(version));
   nameArchitectures(device.major * 10 + device.minor, device.info.features);
   nameInstructionSets(version, device.info.features);
   device.info.features.push_back(fmt::format("shared_memory={}", sharedMemory));

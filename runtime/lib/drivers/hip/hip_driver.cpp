@@ -23,6 +23,9 @@ std::string HipDriver::inspect(int ordinal, hal::gpu::GpuFacts &device) const {
   device.info.features.push_back(name);
   device.info.features.push_back(fmt::format("wavefront={}", properties->warpSize));
   device.info.features.push_back(fmt::format("shared_memory={}", properties->sharedMemPerBlock));
+  device.info.driver = fmt::format("HIP {}", Vendor::versionText(library->version()));
+  device.info.maxWorkgroupThreads = static_cast<uint32_t>(properties->maxThreadsPerBlock);
+  device.info.maxWorkgroupMemory = properties->sharedMemPerBlock;
   device.info.details = fmt::format("{}, {} compute units, HIP {}", name, properties->multiProcessorCount,
                                     Vendor::versionText(library->version()));
   return {};

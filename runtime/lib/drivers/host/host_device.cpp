@@ -7,6 +7,7 @@
 #include "base/aligned_memory.h"
 #include "base/thread_pool.h"
 #include "hal/parameter_block.h"
+#include "vx/base/host_memory.h"
 
 #include <fmt/ranges.h>
 
@@ -104,6 +105,10 @@ public:
 
   const hal::DeviceInfo &info() const override { return deviceInfo; }
   Status allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memory> &memory) override;
+  Status freeMemory(std::optional<uint64_t> &bytes) override {
+    bytes = findHostMemory().available;
+    return okStatus();
+  }
   Status importHost(const void *data, uint64_t size, Ref<hal::Memory> &memory) override;
   Status importHostForWriting(void *data, uint64_t size, Ref<hal::Memory> &memory) override {
     return importHost(data, size, memory);

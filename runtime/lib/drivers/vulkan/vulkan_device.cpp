@@ -173,18 +173,30 @@ std::vector<uint32_t> VulkanDevice::memoryTypes(Use use, uint32_t allowed) const
   return types;
 }
 
+std::optional<uint64_t> VulkanDevice::freeBytes(uint32_t heap) const {
+  if (!physical.hasMemoryBudget)
+    return std::nullopt;
+  api::PhysicalDeviceMemoryBudgetProperties budget{};
+  budget.sType = api::StructureTypePhysicalDeviceMemoryBudgetProperties;
+  api::PhysicalDeviceMemoryProperties2 memory{};
+  memory.sType = api::StructureTypePhysicalDeviceMemoryProperties2;
+  memory.pNext = &budget;
+  library.functions().GetPhysicalDeviceMemoryProperties2(physical.handle, &memory);
+  return budget.heapBudget[heap] > budget.heapUsage[heap] ? budget.heapBudget[heap] - budget.heapUsage[heap] : 0;
+}
+
+Status VulkanDevice::freeMemory(std::optional<uint64_t> &bytes) {
+  bytes = std::nullopt;
+  for (uint32_t heap = 0; heap < physical.memory.memoryHeapCount; ++heap)
+    if (physical.memory.memoryHeaps[heap].flags & api::MemoryHeapDeviceLocalBit)
+      if (const std::optional<uint64_t> available = freeBytes(heap))
+        bytes = bytes.value_or(0) + *available;
+  return okStatus();
+}
+
 std::string VulkanDevice::describeHeap(uint32_t heap) const {
-  if (physical.hasMemoryBudget) {
-    api::PhysicalDeviceMemoryBudgetProperties budget{};
-    budget.sType = api::StructureTypePhysicalDeviceMemoryBudgetProperties;
-    api::PhysicalDeviceMemoryProperties2 memory{};
-    memory.sType = api::StructureTypePhysicalDeviceMemoryProperties2;
-    memory.pNext = &budget;
-    library.functions().GetPhysicalDeviceMemoryProperties2(physical.handle, &memory);
-    const uint64_t available =
-        budget.heapBudget[heap] > budget.heapUsage[heap] ? budget.heapBudget[heap] - budget.heapUsage[heap] : 0;
-    return fmt::format("{} of {} bytes free", available, physical.memory.memoryHeaps[heap].size);
-  }
+  if (const std::optional<uint64_t> available = freeBytes(heap))
+    return fmt::format("{} of {} bytes free", *available, physical.memory.memoryHeaps[heap].size);
   return fmt::format("{} bytes in all", physical.memory.memoryHeaps[heap].size);
 }
 

@@ -77,6 +77,7 @@ public:
 
   const hal::DeviceInfo &info() const override { return physical.info; }
   Status allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memory> &memory) override;
+  Status freeMemory(std::optional<uint64_t> &bytes) override;
   Status load(const hal::CodeImage &image, Ref<hal::Executable> &executable) override;
   Status createStream(Ref<hal::Stream> &stream) override;
 
@@ -128,6 +129,8 @@ private:
   std::vector<uint32_t> memoryTypes(Use use, uint32_t allowed) const;
   // "1024 of 2048 bytes are free" for the heap, or as much as the device tells.
   std::string describeHeap(uint32_t heap) const;
+  // The bytes of a heap that are free; none where the device does not tell.
+  std::optional<uint64_t> freeBytes(uint32_t heap) const;
 
   Library &library;
   const PhysicalDevice &physical;

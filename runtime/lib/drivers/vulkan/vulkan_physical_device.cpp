@@ -213,6 +213,9 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
                   api::versionMinor(deviceVersion), api::versionPatch(deviceVersion), driverProperties.driverName,
                   driverProperties.driverInfo);
 
+  device.info.driver = fmt::format("{} {}", driverProperties.driverName, driverProperties.driverInfo);
+  device.info.maxWorkgroupThreads = device.limits.maxComputeWorkGroupInvocations;
+  device.info.maxWorkgroupMemory = device.limits.maxComputeSharedMemorySize;
   inspectFeatures(library, device, version13, cooperativeMatrix);
   nameFeatures(device, subgroup, sizes, floats, version);
 

@@ -27,6 +27,14 @@ Status GpuDevice::checkHealth() const {
   return okStatus();
 }
 
+Status GpuDevice::freeMemory(std::optional<uint64_t> &bytes) {
+  Scope scope(*vendor);
+  uint64_t available = 0, total = 0;
+  VX_RETURN_IF_ERROR(vendor->memoryInfo(available, total));
+  bytes = available;
+  return okStatus();
+}
+
 Status GpuDevice::allocate(uint64_t size, MemoryKind kind, Ref<Memory> &memory) {
   memory = nullptr;
   Ref<GpuMemory> allocated;

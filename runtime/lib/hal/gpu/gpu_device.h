@@ -47,6 +47,7 @@ public:
 
   const DeviceInfo &info() const override { return deviceInfo; }
   Status allocate(uint64_t size, MemoryKind kind, Ref<Memory> &memory) override;
+  Status freeMemory(std::optional<uint64_t> &bytes) override;
   Status load(const CodeImage &image, Ref<Executable> &executable) override;
   Status createStream(Ref<Stream> &stream) override;
 

@@ -77,6 +77,9 @@ Result DeviceGetAttribute(int *value, DeviceAttribute attribute, Device) {
   CALL(DeviceGetAttribute, static_cast<int>(attribute));
   const GpuStandIn &stand = *vx_stand_in();
   switch (attribute) {
+  case AttributeMaxThreadsPerBlock:
+    *value = 1024;
+    break;
   case AttributeMaxSharedMemoryPerBlock:
     *value = 49152;
     break;

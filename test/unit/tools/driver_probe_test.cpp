@@ -1,0 +1,105 @@
+// Vendors' libraries that hang or crash when they are opened: a refusal with a reason, and neither of a tool.
+#include "../base/scratch_folder.h"
+#include "module_builder.h"
+#include "programs.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <sys/wait.h>
+
+namespace {
+
+class DriverProbe : public vx::test::ScratchFolder {
+protected:
+  // Runs a tool with a library in the place of each vendor's that fails in a way, and gives its exit code.
+  int run(const std::string &how, const std::string &command, const std::string &variables = "VX_PROBE_SECONDS=60") {
+    const std::string line =
+        fmt::format("FAILING_DRIVER='{0}' FAILING_DRIVER_PID={1} VX_CUDA_LIBRARY={2} VX_HIP_LIBRARY=/nonexistent.so "
+                    "VX_VULKAN_LIBRARY={2} {3} {4} >{5} 2>{6}",
+                    how, at("pid"), VX_TEST_FAILING_DRIVER, variables, command, at("out"), at("err"));
+    const int status = std::system(line.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  std::string out() { return contents(at("out")); }
+  std::string err() { return contents(at("err")); }
+  void expectLine(const std::string &line) { EXPECT_NE(out().find(line + "\n"), std::string::npos) << out() << err(); }
+};
+
+} // namespace
+
+TEST_F(DriverProbe, driversThatCrashAreRefused) {
+  const struct {
+    const char *how, *end;
+  } cases[] = {{"abort", "was ended by signal 6 (Aborted)"},
+               {"crash", "was ended by signal 9 (Killed)"},
+               {"exit 3", "ended with exit code 3"},
+               {"exit 0", "ended with exit code 0"}};
+  for (const auto &[how, end] : cases) {
+    EXPECT_EQ(run(how, VX_INFO " --hardware"), 0) << how;
+    for (const char *backend : {"cuda", "vulkan"})
+      expectLine(fmt::format("{0}: the {0} driver is not used: the process that tried it {1} before it answered; "
+                             "VX_PROBE=0 tries no driver",
+                             backend, end));
+    EXPECT_NE(out().find("\ncpu:0: "), std::string::npos);
+    EXPECT_EQ(err(), "");
+  }
+  EXPECT_EQ(run("abort", VX_INFO " --hardware --json"), 0);
+  for (const auto &backend : nlohmann::json::parse(out())["backends"])
+    if (backend["name"] == "cuda") {
+      EXPECT_EQ(backend["available"], false);
+      EXPECT_EQ(backend["code"], "driver_failed");
+    }
+}
+
+TEST_F(DriverProbe, driversThatHangAreRefusedInTime) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(run("hang", VX_INFO " --hardware", "VX_PROBE_SECONDS=1"), 0);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)); // two drivers
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
+  expectLine("cuda: the cuda driver is not used: the process that tried it did not answer within 1 s; VX_PROBE_SECONDS "
+             "sets the limit, and VX_PROBE=0 tries no driver");
+  // Nothing is left of it.
+  EXPECT_EQ(::kill(std::stoi(contents(at("pid"))), 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST_F(DriverProbe, otherToolsTakeTheNextDevice) {
+  using namespace vx::test;
+  ModuleBuilder builder;
+  addAffine(builder);
+  builder.addCpuTarget();
+  builder.addVulkanTarget();
+  const std::vector<uint8_t> bytes = builder.bytes();
+  put(at("m.vxm"), {bytes.begin(), bytes.end()});
+  const std::string command = VX_RUN " " + at("m.vxm") + " --input x=i32[3]:ones --print --device=vulkan";
+  EXPECT_EQ(run("abort", command), 0) << err();
+  EXPECT_EQ(out(), "y: i32[3]\n[10, 10, 10]\n");
+  EXPECT_NE(err().find("the process that tried it was ended by signal 6 (Aborted)"), std::string::npos) << err();
+  EXPECT_EQ(run("abort", command + " --no-fallback"), 4);
+  EXPECT_NE(err().find("the vulkan driver is not used: the process that tried it was ended by signal 6 (Aborted)"),
+            std::string::npos)
+      << err();
+}
+
+TEST_F(DriverProbe, driversThatAnswerAreUsed) {
+  // One that writes what nobody has asked for answers too.
+  for (const char *how : {"loud", ""}) {
+    EXPECT_EQ(run(how, VX_INFO " --hardware"), 0) << how;
+    EXPECT_NE(out().find(fmt::format("cuda: '{}' has no function ", VX_TEST_FAILING_DRIVER)), std::string::npos)
+        << out();
+  }
+  // A probe that cannot be started is none.
+  EXPECT_EQ(run("", VX_INFO " --hardware", "VX_PROBE=/nonexistent"), 0);
+  EXPECT_NE(out().find(fmt::format("cuda: '{}' has no function ", VX_TEST_FAILING_DRIVER)), std::string::npos);
+  // Another program is no probe that answers.
+  EXPECT_EQ(run("", VX_INFO " --hardware", "VX_PROBE=/bin/true"), 0);
+  expectLine("cuda: the cuda driver is not used: the process that tried it ended with exit code 0 before it answered; "
+             "VX_PROBE=0 tries no driver");
+}
+
+TEST_F(DriverProbe, withoutItTheToolHasTheFault) { EXPECT_EQ(run("exit 7", VX_INFO " --hardware", "VX_PROBE=0"), 7); }
