@@ -202,6 +202,20 @@ class Runs(package_test.Package):
                               capture_output=True, text=True)
         self.assertRegex(done.stderr, r"\Avx: null:0 failed \(out_of_memory: .*\); falling back to cpu\n\Z")
 
+    def test_the_next_device_has_the_sizes_of_the_instance(self):
+        module = vx.Module(vx.compile_bytes(KEPT, "kept.mlir"))
+        x = vx.tensor(np.ones(1000, np.float32))
+        estimate = vx.Instance(module, device="cpu", symbols={"room": 7}).estimate_memory(n=1000)
+        model = vx.Instance(module, device="null", symbols={"room": 7}, memory_limit=estimate["total"] - estimate["constants"] + 2000)
+        results = model.try_with_fallback(module.functions()[0]["name"], x)
+        self.assertEqual((model.report()["taken"]["device"], results["cache"].shape), ("cpu:0", (7,)))
+        np.testing.assert_array_equal(results["y"], np.full(1000, 2, np.float32))
+        # The run has written a variable, whose value would be lost.
+        self.assertEqual([one["code"] for one in model.report()["failed"]], ["out_of_memory"])
+        with self.assertRaisesRegex(vx.Error, "no fallback: variables have been written") as raised:
+            model.try_with_fallback(module.functions()[0]["name"], vx.tensor(np.ones(100000, np.float32)))
+        self.assertEqual(raised.exception.code, "out_of_memory")
+
     def test_instances_that_share(self):
         module = vx.Module(vx.compile_bytes(KEPT, "kept.mlir"))
         self.assertEqual(module.estimate_memory(device="cpu", room=100, n=1)["variables"] - module.estimate_memory(device="cpu", room=10, n=1)["variables"], 4 * 90)

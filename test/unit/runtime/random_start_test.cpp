@@ -92,6 +92,25 @@ TEST_P(RandomStarts, followFromTheSeedAndTheName) {
   }
 }
 
+// An instance that takes the place of another one whose device was lost has its seed and its limits.
+TEST(RandomStartsElsewhere, areThoseOfTheSeed) {
+  Ref<Module> module;
+  ASSERT_OK(Module::load(writeModule(), module));
+  DeviceRequest request;
+  ASSERT_OK(parseDeviceRequest("null", "cpu", allDrivers(), request));
+  Ref<Instance> first, next;
+  InstanceSetup setup;
+  setup.seed = 7;
+  setup.memoryLimit = 12345;
+  ASSERT_OK(Instance::create(module, request, allDrivers(), first, setup));
+  first->memory().limitCalls(678);
+  ASSERT_OK(first->createOnNext(Status(VX_DEVICE_LOST, "gone"), allDrivers(), next));
+  EXPECT_EQ(next->report().taken->backend, "cpu");
+  EXPECT_EQ(bytesOf(*next, "state"), wanted("state", 7));
+  EXPECT_EQ(next->memoryLimit(), 12345u);
+  EXPECT_EQ(next->memory().callLimitBytes(), 678u);
+}
+
 // A parameter is what it is in the instance that it is shared with; the others are the new one's.
 TEST_P(RandomStarts, sharedOnesAreNotDrawnAgain) {
   Ref<Module> module;
