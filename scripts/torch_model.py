@@ -30,9 +30,11 @@ def binary(name, function):
     OPS[name] = (lambda a, x, y: function(x, y)), ()
 
 
-for _name, _function in {"Abs": torch.abs, "Cos": torch.cos, "Erf": torch.erf, "Exp": torch.exp, "Identity": lambda x: x, "IsNaN": torch.isnan, "Log": torch.log, "Neg": torch.neg,
-                         "Not": torch.logical_not, "Reciprocal": torch.reciprocal, "Relu": torch.relu, "Sigmoid": torch.sigmoid, "Sin": torch.sin,
-                         "Sqrt": torch.sqrt, "Tanh": torch.tanh}.items():
+for _name, _function in {"Abs": torch.abs, "Acos": torch.acos, "Acosh": torch.acosh, "Asin": torch.asin, "Asinh": torch.asinh, "Atan": torch.atan, "Atanh": torch.atanh, "Ceil": torch.ceil,
+                         "Cos": torch.cos, "Cosh": torch.cosh, "Erf": torch.erf, "Exp": torch.exp, "Floor": torch.floor, "HardSwish": F.hardswish, "Identity": lambda x: x,
+                         "IsNaN": torch.isnan, "Log": torch.log, "Mish": F.mish, "Neg": torch.neg, "Not": torch.logical_not, "Reciprocal": torch.reciprocal, "Relu": torch.relu,
+                         "Round": torch.round, "Sigmoid": torch.sigmoid, "Sign": torch.sign, "Sin": torch.sin, "Sinh": torch.sinh, "Softplus": F.softplus, "Softsign": F.softsign,
+                         "Sqrt": torch.sqrt, "Tan": torch.tan, "Tanh": torch.tanh}.items():
     unary(_name, _function)
 for _name, _function in {"Add": torch.add, "And": torch.logical_and, "Div": lambda x, y: x / y if x.is_floating_point() else torch.div(x, y, rounding_mode="trunc"),
                          "Equal": torch.eq, "Greater": torch.gt, "GreaterOrEqual": torch.ge, "Less": torch.lt, "LessOrEqual": torch.le, "MatMul": torch.matmul,
@@ -104,6 +106,40 @@ def _global_average_pool(a, x):
     return x.mean(tuple(range(2, x.dim())), keepdim=True)
 
 
+@op("GlobalMaxPool")
+def _global_max_pool(a, x):
+    return x.amax(tuple(range(2, x.dim())), keepdim=True)
+
+
+@op("LpPool")
+def _lp_pool(a, x):
+    rank = x.dim() - 2
+    if any(a.get("pads", ())) or a.get("dilations", [1] * rank) != [1] * rank:
+        raise ValueError("an LpPool with padding or dilations is not known here")
+    pool = {1: F.lp_pool1d, 2: F.lp_pool2d, 3: F.lp_pool3d}[rank]
+    return pool(x, float(a.get("p", 2)), a["kernel_shape"], a.get("strides", [1] * rank), bool(a.get("ceil_mode", 0)))
+
+
+@op("GlobalLpPool")
+def _global_lp_pool(a, x):
+    return torch.linalg.vector_norm(x, float(a.get("p", 2)), tuple(range(2, x.dim())), keepdim=True)
+
+
+@op("Einsum")
+def _einsum(a, *operands):
+    return torch.einsum(a["equation"].decode(), *operands)
+
+
+@op("InstanceNormalization")
+def _instance_norm(a, x, scale, bias):
+    return F.instance_norm(x, None, None, scale, bias, eps=a.get("epsilon", 1e-5))
+
+
+@op("GroupNormalization")
+def _group_norm(a, x, scale, bias):
+    return F.group_norm(x, a["num_groups"], scale, bias, a.get("epsilon", 1e-5))
+
+
 @op("LayerNormalization")
 def _layer_norm(a, x, scale, bias=None):
     return F.layer_norm(x, x.shape[a.get("axis", -1):], scale, bias, a.get("epsilon", 1e-5))
@@ -127,6 +163,16 @@ def _gelu(a, x):
 @op("LeakyRelu")
 def _leaky_relu(a, x):
     return F.leaky_relu(x, a.get("alpha", 0.01))
+
+
+@op("Elu")
+def _elu(a, x):
+    return F.elu(x, a.get("alpha", 1.0))
+
+
+@op("HardSigmoid")
+def _hard_sigmoid(a, x):
+    return (x * a.get("alpha", 0.2) + a.get("beta", 0.5)).clamp(0, 1)
 
 
 @op("Clip", whole=(1, 2))
@@ -251,6 +297,52 @@ def _reduce_mean(a, x, axes=None):
 @op("ReduceSum", whole=(1,))
 def _reduce_sum(a, x, axes=None):
     return x.sum(axes or list(range(x.dim())), keepdim=bool(a.get("keepdims", 1)))
+
+
+def axes_of(a, x, axes):
+    return axes or a.get("axes") or list(range(x.dim()))
+
+
+for _name, _function in {"ReduceMax": torch.amax, "ReduceMin": torch.amin, "ReduceL2": lambda x, axes, keepdim: torch.linalg.vector_norm(x, 2, axes, keepdim),
+                         "ReduceL1": lambda x, axes, keepdim: torch.linalg.vector_norm(x, 1, axes, keepdim), "ReduceLogSumExp": torch.logsumexp,
+                         "ReduceSumSquare": lambda x, axes, keepdim: (x * x).sum(axes, keepdim)}.items():
+    OPS[_name] = (lambda a, x, axes=None, function=_function: function(x, axes_of(a, x, axes), bool(a.get("keepdims", 1)))), (1,)
+
+
+@op("ArgMax")
+def _arg_max(a, x):
+    return x.argmax(a.get("axis", 0), bool(a.get("keepdims", 1)))
+
+
+@op("ArgMin")
+def _arg_min(a, x):
+    return x.argmin(a.get("axis", 0), bool(a.get("keepdims", 1)))
+
+
+@op("TopK", whole=(1,))
+def _top_k(a, x, count):
+    return tuple(x.topk(count[0], a.get("axis", -1), bool(a.get("largest", 1)), bool(a.get("sorted", 1))))
+
+
+@op("CumSum", whole=(1,))
+def _cum_sum(a, x, axis):
+    if a.get("exclusive", 0) or a.get("reverse", 0):
+        raise ValueError("a CumSum that is exclusive or goes backwards is not known here")
+    return x.cumsum(axis[0])
+
+
+@op("GatherElements")
+def _gather_elements(a, x, at):
+    return x.gather(a.get("axis", 0), at)
+
+
+@op("Pad", whole=(1, 2, 3))
+def _pad(a, x, sizes, value=None, axes=None):
+    mode = a.get("mode", b"constant").decode()
+    if axes is not None or mode != "constant":
+        raise ValueError("a Pad with axes or of another mode than constant is not known here")
+    begins, ends = sizes[:x.dim()], sizes[x.dim():]
+    return F.pad(x, [size for pair in reversed(list(zip(begins, ends))) for size in pair], value=value[0] if value else 0.0)
 
 
 class Model(nn.Module):
