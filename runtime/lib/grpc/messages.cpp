@@ -254,8 +254,6 @@ void writeMetadata(google::protobuf::RepeatedPtrField<inference::ModelMetadataRe
 constexpr size_t mostFieldHead = 2 * 5;
 
 void appendField(std::string &bytes, int number, std::string_view value) {
-  if (value.size() > INT32_MAX)
-    throw std::runtime_error("expected an output of less than 2 GiB, got more");
   uint8_t head[mostFieldHead];
   uint8_t *end = google::protobuf::io::CodedOutputStream::WriteVarint32ToArray(
       Wire::MakeTag(number, Wire::WIRETYPE_LENGTH_DELIMITED), head);
@@ -294,6 +292,8 @@ std::string writeInfer(const Json &document, std::string_view binary, bool wants
   size_t size = bytes.size();
   for (const std::string_view own : raw)
     size += mostFieldHead + own.size();
+  if (size > INT32_MAX)
+    throw std::runtime_error("expected outputs of less than 2 GiB, which a message may have, got more");
   bytes.reserve(size);
   for (const std::string_view own : raw)
     appendField(bytes, inference::ModelInferResponse::kRawOutputContentsFieldNumber, own);

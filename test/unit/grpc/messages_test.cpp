@@ -339,6 +339,17 @@ TEST(GrpcAnswer, infer) {
   EXPECT_EQ(answer.outputs(0).contents().int_contents(0), -1);
   EXPECT_EQ(answer.outputs(0).contents().int_contents(1), 1);
   EXPECT_EQ(answer.outputs(1).contents().bytes_contents(0), "hi");
+  // Outputs of as many bytes as take one, two, three and four bytes to write their size.
+  for (const size_t size : {0, 127, 128, 16383, 16384, 2097151, 2097152}) {
+    const std::string large =
+        R"({"model_name":"m","model_version":"1","outputs":[{"name":"a","datatype":"INT8","shape":[1],"parameters":{"binary_data_size":)" +
+        std::to_string(size) + "}}]}";
+    const std::string message = writeMessage(rpc, large + std::string(size, 'x'), large.size(), false);
+    ASSERT_TRUE(answer.ParseFromString(message)) << size;
+    EXPECT_EQ(answer.raw_output_contents_size(), 1);
+    EXPECT_EQ(answer.raw_output_contents(0), std::string(size, 'x'));
+    EXPECT_EQ(answer.SerializeAsString(), message);
+  }
   // A body that ends early, or claims more JSON than there is.
   EXPECT_ANY_THROW(writeMessage(rpc, std::string_view(body).substr(0, body.size() - 1), head.size(), false));
   EXPECT_ANY_THROW(writeMessage(rpc, body, body.size() + 1, false));
