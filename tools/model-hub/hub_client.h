@@ -1,6 +1,6 @@
 // Requests to a hub of models, as huggingface.co is one.
-#ifndef VX_TOOLS_VX_MODELS_HUB_CLIENT_H
-#define VX_TOOLS_VX_MODELS_HUB_CLIENT_H
+#ifndef VX_TOOLS_MODEL_HUB_HUB_CLIENT_H
+#define VX_TOOLS_MODEL_HUB_HUB_CLIENT_H
 
 #include "curl_library.h"
 

@@ -1,6 +1,6 @@
 // vx-models pull: files of a hub's repository into a folder of models.
-#ifndef VX_TOOLS_VX_MODELS_PULL_H
-#define VX_TOOLS_VX_MODELS_PULL_H
+#ifndef VX_TOOLS_MODEL_HUB_PULL_H
+#define VX_TOOLS_MODEL_HUB_PULL_H
 
 #include <string>
 

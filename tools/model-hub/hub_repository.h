@@ -1,6 +1,6 @@
 // A repository of a hub: its files with their sizes and hashes, and which of them a model needs.
-#ifndef VX_TOOLS_VX_MODELS_HUB_REPOSITORY_H
-#define VX_TOOLS_VX_MODELS_HUB_REPOSITORY_H
+#ifndef VX_TOOLS_MODEL_HUB_HUB_REPOSITORY_H
+#define VX_TOOLS_MODEL_HUB_HUB_REPOSITORY_H
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,6 +1,6 @@
 // libcurl, opened when a tool needs it: without it all else works.
-#ifndef VX_TOOLS_VX_MODELS_CURL_LIBRARY_H
-#define VX_TOOLS_VX_MODELS_CURL_LIBRARY_H
+#ifndef VX_TOOLS_MODEL_HUB_CURL_LIBRARY_H
+#define VX_TOOLS_MODEL_HUB_CURL_LIBRARY_H
 
 #include <cstddef>
 #include <string>
