@@ -95,6 +95,14 @@ def packed():
   %u = vx.unpack %p dim = 1 permutation = [1, 0] : {tensor_type(dtype, p)} -> {tensor_type(dtype, b)}
   %r = vx.contract %a, %u batch = [] x [] contracting = [1] x [0] : {tensor_type(dtype, a)}, {tensor_type(dtype, b)}""",
                    {"r": Result(dtype, [m, n], sum_of(k, dtype))})
+    # Rows that are columns of the left factor go in whole vectors, beside register tiles of 14 rows.
+    for m, n, k in ((176, 72, 512), (40, 16, 300), (133, 7, 260)):
+        a, b, p = [k, m], [k, n], [-(-n // 16), k, 16]
+        yield Case(f"packed_columns_{m}x{n}x{k}", {"a": Input("f32", a, uniform()), "b": Input("f32", b, uniform())}, f"""
+  %p = vx.pack %b dim = 1 tile = 16 permutation = [1, 0] : {tensor_type("f32", b)}
+  %u = vx.unpack %p dim = 1 permutation = [1, 0] : {tensor_type("f32", p)} -> {tensor_type("f32", b)}
+  %r = vx.contract %a, %u batch = [] x [] contracting = [0] x [0] : {tensor_type("f32", a)}, {tensor_type("f32", b)}""",
+                   {"r": Result("f32", [m, n], sum_of(k, "f32"))})
     for name, size, channels, filters, kernel, stride, pad in (
             ("3x3", [2, 9, 7], 16, 32, 3, 1, 1), ("stem", [1, 23, 21], 3, 24, 7, 2, 3), ("1x1", [1, 13, 5], 20, 70, 1, 1, 0),
             ("deep", [1, 5, 4], 100, 17, 3, 1, 1), ("runs", [1, 6, 6], 320, 16, 3, 1, 1), ("odd", [3, 7, 11], 5, 9, 5, 3, 2)):

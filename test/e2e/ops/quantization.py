@@ -158,7 +158,7 @@ def weights():
             ("blocks", "i8", 1, 96, 33, False, 32, None), ("blocks_rows", "i8", 20, 96, 70, False, 32, None),
             ("blocks_zeros", "ui8", 8, 96, 20, False, 16, 16), ("blocks_zero", "ui8", 3, 64, 20, False, 32, "all"),
             ("blocks_long", "i8", 7, 1120, 64, False, 32, None), ("blocks_large", "i8", 7, 900, 20, False, 300, 300),
-            ("blocks_odd", "i8", 5, 35, 20, False, 7, None), ("one_block", "i8", 5, 48, 20, False, 48, None),
+            ("blocks_odd", "i8", 5, 35, 20, False, 7, None), ("blocks_uneven", "i8", 40, 500, 72, False, 125, None), ("one_block", "i8", 5, 48, 20, False, 48, None),
             ("blocks_half", "ui4", 1, 128, 80, True, 32, 32), ("blocks_half_rows", "ui4", 40, 64, 50, True, 16, 16),
             ("blocks_half_signed", "i4", 5, 64, 130, False, 32, None), ("blocks_of_two", "ui8", 4, 64, 20, False, 16, 32),
             ("dynamic", "i8", "M", 50, 70, False, "columns", "columns"), ("dynamic_blocks", "ui4", "M", 96, 64, True, 32, 32)):

@@ -127,7 +127,11 @@ ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers, bool a
 
 int64_t getEvenBlock(int64_t size, int64_t most, int64_t unit) {
   int64_t blocks = std::max<int64_t>(llvm::divideCeil(size, most), 1);
-  return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(size, blocks), unit), unit);
+  int64_t block = llvm::alignTo(llvm::divideCeil(size, blocks), unit);
+  // A large unit would take one that is filled in part.
+  if (block > most + most / 8)
+    block = llvm::alignDown(most, unit);
+  return std::max<int64_t>(block, unit);
 }
 
 } // namespace vx

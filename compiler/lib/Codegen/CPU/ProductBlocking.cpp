@@ -102,9 +102,11 @@ Blocking chooseBlocking(Product &product, CPUProductAttr strategy, int64_t vecto
       blocking.plainStride > 0 && product.packedB && !blocking.decodesBlocks ? 2 * limits.depth : limits.depth;
   blocking.isOneDepthBlock = depth && *depth <= blocking.depthBlock;
   int64_t unit = blocking.lanes;
-  // Blocks of whole runs, of which each is decoded with numbers of its own.
-  if (product.isDecoded && product.k.size() > 1 && depth && *depth > 0 && depthSizes.back() <= blocking.depthBlock)
-    unit = std::lcm(unit, depthSizes.back());
+  // Blocks of whole runs, of which each is decoded with numbers of its own; of whole vectors too where few runs are.
+  if (product.isDecoded && product.k.size() > 1 && depth && *depth > 0 && depthSizes.back() <= blocking.depthBlock) {
+    const int64_t run = depthSizes.back(), runs = std::lcm(unit, run);
+    unit = runs <= blocking.depthBlock ? runs : run;
+  }
   blocking.depthBlock =
       depth ? getEvenBlock(*depth, blocking.depthBlock, unit) : llvm::alignTo(blocking.depthBlock, unit);
   return blocking;
