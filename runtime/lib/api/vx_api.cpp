@@ -1016,10 +1016,19 @@ vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inp
                                                                           std::span<const Ref<Value>> outputs) {
         tellDone(done, user, status, outputs);
       };
-    VX_RETURN_IF_ERROR(
-        object->pending->submit(arguments.inputs, std::move(arguments.places), given.hold != 0, pending->run));
+    // The handle is made first: where there is no memory for it, nothing has been started.
+    PendingRun &run = pending->run;
     give(std::move(pending), out_pending);
-    return okStatus();
+    const auto refuse = [&] { vx_pending_release(std::exchange(*out_pending, nullptr)); };
+    try {
+      Status status = object->pending->submit(arguments.inputs, std::move(arguments.places), given.hold != 0, run);
+      if (!status.ok())
+        refuse();
+      return status;
+    } catch (...) {
+      refuse();
+      throw;
+    }
   });
 }
 

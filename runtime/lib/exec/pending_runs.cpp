@@ -67,7 +67,12 @@ Status PendingRuns::submit(std::span<Value *const> inputs, std::vector<ResultPla
                    "the call works in a stream of the caller's, in whose order nothing can be submitted");
   VX_RETURN_IF_ERROR(takeSlot(run));
   Slot &slot = slots[run.slot];
-  Status status = stageInputs(slot, inputs, places);
+  Status status;
+  try {
+    status = stageInputs(slot, inputs, places);
+  } catch (const std::bad_alloc &) {
+    status = Status(VX_OUT_OF_MEMORY, "the system has no more memory");
+  }
   if (status.ok()) {
     run.places = std::move(places);
     run.stage = PendingRun::Stage::Held;
@@ -101,9 +106,14 @@ Status PendingRuns::start(PendingRun &run) {
     }
     if (run.deadline > 0)
       run.stop.setDeadline(run.deadline);
-    started.push_back(&run);
-    // In one order for all: who is behind another one here is so for the variables.
-    run.ticket = instance.queueVariables(slots[run.slot].inputs.entry());
+    try {
+      // In one order for all: a run that comes after another one here does so for the variables.
+      run.ticket = instance.queueVariables(slots[run.slot].inputs.entry());
+      started.push_back(&run);
+    } catch (const std::bad_alloc &) {
+      run.ticket = {};
+      return Status(VX_OUT_OF_MEMORY, "the system has no more memory");
+    }
     run.stage = PendingRun::Stage::Started;
   }
   changed.notify_all();

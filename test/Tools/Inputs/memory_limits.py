@@ -3,17 +3,33 @@
 
 In KiB. Each run that does not work must end by itself with exit code 1, or 4 where no device could be opened for lack of memory, and a line that says
 what could not be had; it leaves no file in the working folder, and no signal ends it. Where the system cannot even start the program (exit code 127 of
-the dynamic linker) nothing is asked of it. Prints how many runs ended so, and that one worked.
+the dynamic linker, or a limit below the size of the program's own segments, for which Linux ends it by a signal) nothing is asked of it. Prints how many runs ended so, and that one worked.
 """
 import os
 import re
 import resource
+import shutil
+import struct
 import subprocess
 import sys
 
 first, step, most = (int(text) for text in sys.argv[1:4])
 command = sys.argv[4:]
 before = set(os.listdir("."))
+
+
+def segments_size(path):
+    """The address space between the first and the last byte of an ELF file's segments (64 bits)."""
+    with open(path, "rb") as file:
+        header = file.read(64)
+        offset, size, count = struct.unpack_from("<Q", header, 32)[0], *struct.unpack_from("<HH", header, 54)
+        file.seek(offset)
+        entries = [struct.unpack("<IIQQQQQQ", file.read(size)[:56]) for _ in range(count)]
+    ends = [address + memory for kind, _, _, address, _, _, memory, _ in entries if kind == 1]  # PT_LOAD
+    return max(ends) - min(address for kind, _, _, address, *_ in entries if kind == 1)
+
+
+own_size = segments_size(shutil.which(command[0])) + (1 << 20)  # the dynamic linker and the stack
 
 
 def run(limit):
@@ -24,6 +40,8 @@ def run(limit):
         return True
     # The dynamic linker names a library, or, where it has not even memory for that, nothing. No tool ends with this code.
     if done.returncode == 127 and re.search(r"error while loading shared libraries|^cannot allocate TLS data structures|^out of memory$", done.stderr, re.M):
+        return None
+    if done.returncode < 0 and limit * 1024 < own_size:
         return None
     left = set(os.listdir(".")) - before
     fits = re.search(r"^[a-z-]+: error: .*(out of memory|asked for [0-9]+ bytes|no more memory|Cannot allocate memory|Resource temporarily unavailable)",
