@@ -126,7 +126,9 @@ def check_twice(bench):
 
 def check_debs(bench, folder):
     debs = sorted(glob.glob(os.path.join(folder, "*.deb")))
-    bench.check("there are 14 packages", len(debs) == 14, debs)
+    # A machine without the packages of gRPC builds no libvx_grpc.
+    count = 14 + os.path.exists(os.path.join(bench.build, "lib", "libvx_grpc.so.0"))
+    bench.check(f"there are {count} packages", len(debs) == count, debs)
     for path in debs:
         name = os.path.basename(path).split("_")[0]
         os.makedirs(os.path.join(bench.folder, "deb"), exist_ok=True)
