@@ -369,7 +369,7 @@ def check_registry(bench):
     bench.tool("vx-models", "scan", folder, "--write")
     good = json.load(open(path))
     first = good["models"][0]["files"][0]
-    # Each a change of the text, the text that the place in the message is that of, and the message.
+    # Each is a change of the text, the text at the place that the message names, and the message.
     for what, old, new, at, message in (
             ("no JSON", ",\n", "\n", '"models"', "expected JSON: "),
             ("a key", '"sha256"', '"sha265"', '"sha265"', "models[0].files[0]: unknown key 'sha265', did you mean 'sha256'"),

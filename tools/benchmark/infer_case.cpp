@@ -31,7 +31,7 @@ struct Argument {
   std::string name, type;
   std::vector<int64_t> shape;
 
-  // Without the first dimension, which is that of the rows.
+  // Without the first dimension, the number of rows.
   int64_t elementsOfRow() const {
     return std::accumulate(shape.begin() + 1, shape.end(), int64_t(1), std::multiplies<>());
   }

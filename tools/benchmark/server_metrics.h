@@ -16,7 +16,7 @@ struct ServerMetrics {
   // Batches of a model by their rows, of which each number up to `le` of a bucket counts as `le`.
   std::map<uint64_t, uint64_t> batches;
 
-  // The difference between an earlier reading and this one; the memory is that of this one.
+  // The difference between an earlier reading and this one. The memory is not a difference, but as this reading has it.
   ServerMetrics since(const ServerMetrics &earlier) const;
   void add(const ServerMetrics &other);
 };

@@ -1164,8 +1164,9 @@ vx_status vx_try_with_fallback(vx_instance **instance, const char *function, siz
       return runOnce(place, function, arguments, output_count, out_outputs);
     });
     if (object.get() != first.get()) {
-      vx_instance_release(*instance);
-      give(std::move(object), instance);
+      vx_instance *next = nullptr;
+      give(std::move(object), &next);
+      vx_instance_release(std::exchange(*instance, next));
     }
     return status;
   });

@@ -1,6 +1,7 @@
 #include "base/aligned_memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -70,27 +71,23 @@ public:
       return nullptr;
     std::byte *bytes = best->bytes;
     freeBytes -= best->size;
-    usedBytes += best->size;
     blocks.erase(best);
     return bytes;
   }
-  // A new block is in use.
-  void note(uint64_t size) {
-    if (const std::unique_lock guard(lock, std::try_to_lock); guard)
-      usedBytes += size;
-  }
+  // A block from `take`, or a new one, is in use until it is given.
+  void noteUsed(uint64_t size) { usedBytes.fetch_add(size, std::memory_order_relaxed); }
   void give(std::byte *bytes, uint64_t size) {
-    std::unique_lock guard(lock, std::try_to_lock);
+    const uint64_t used = usedBytes.fetch_sub(size, std::memory_order_relaxed) - size;
+    const std::unique_lock guard(lock, std::try_to_lock);
     if (!guard)
       return freeBlock(bytes);
-    usedBytes -= std::min(usedBytes, size);
     try {
       blocks.push_back({bytes, size});
       freeBytes += size;
     } catch (const std::bad_alloc &) {
       return freeBlock(bytes);
     }
-    while (freeBytes > std::max(usedBytes, mostIdle) || blocks.size() > mostBlocks)
+    while (freeBytes > std::max(used, mostIdle) || blocks.size() > mostBlocks)
       drop(0);
   }
   // False: there were none.
@@ -119,7 +116,8 @@ private:
 
   std::mutex lock;
   std::vector<Block> blocks;
-  uint64_t freeBytes = 0, usedBytes = 0;
+  uint64_t freeBytes = 0;
+  std::atomic<uint64_t> usedBytes = 0; // of threads that find the lock taken, too
 };
 
 // It outlives all that is destroyed at the end of the process.
@@ -143,13 +141,13 @@ AlignedMemory allocateAligned(uint64_t size) {
   const uint64_t rounded = (size / alignment + 1) * alignment;
   if (!VX_KEEPS_FREE_BLOCKS || rounded < FreeBlocks::leastSize)
     return AlignedMemory(allocateBlock(rounded));
-  if (std::byte *bytes = freeBlocks().take(rounded))
-    return AlignedMemory(bytes);
-  std::byte *bytes = allocateBlock(rounded);
+  std::byte *bytes = freeBlocks().take(rounded);
+  if (!bytes)
+    bytes = allocateBlock(rounded);
   if (!bytes && freeBlocks().dropAll())
     bytes = allocateBlock(rounded);
   if (bytes)
-    freeBlocks().note(rounded);
+    freeBlocks().noteUsed(headerOf(bytes).size);
   return AlignedMemory(bytes);
 }
 

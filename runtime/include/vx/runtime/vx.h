@@ -552,7 +552,7 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
  *
  * An instance that vx_try_with_fallback has made also has the devices that calls failed on before, in that order:
  *   "failed":[{"device":"cuda:0","code":"device_lost","reason":"..."}]
- * The code is that of vx_code in lower case: device_lost, out_of_memory or unsupported.
+ * `code` is the name of the vx_code in lower case: device_lost, out_of_memory or unsupported.
  *
  * \param out_report  The caller's string. The text form has one line per fact and ends with a line feed.
  * Thread-safe; the report never changes. */
@@ -1066,7 +1066,8 @@ VX_API VX_MUST_CHECK vx_status vx_instance_call(vx_instance *instance, const cha
  *
  * The new instance has the variables' initial values. So there is no second run if a variable has been written since
  * the instance was made, by vx_instance_write_variable or by a run that succeeded; nor for an instance that shares
- * variables, nor for one with `no_fallback`. The failure is that of the first run then, and its message ends with
+ * variables, nor for one with `no_fallback`. The function then returns the failure of the first run, whose message ends
+ * with
  * "; no fallback: " and the reason. A first run that stores variables and fails has changed none, so it is run again.
  *
  * \param instance     In: the instance to run on, one reference of the caller. Out: the same, or the new instance after
