@@ -3,13 +3,43 @@
 import ctypes
 import os
 import platform
+import re
 import shutil
 import subprocess
 
+import lit.Test
 import lit.formats
 
+# What names a target in a test, or a driver, or code that targets share.
+WORDS = {"cuda": "cuda|nvptx|nvvm|ptx|sm_[0-9]", "rocm": "rocm|rocdl|amdgpu|gfx[0-9]|hip", "vulkan": "vulkan|spirv|spv"}
+built = {name for name in WORDS if name in config.vx_targets and name in config.vx_drivers}
+left_out = [words for name, words in WORDS.items() if name not in built]
+if not built & {"cuda", "rocm"}:
+    left_out.append("llvmgpu|llvm-gpu")
+if not built:
+    left_out.append("gpu")
+left_out = re.compile("|".join(left_out), re.IGNORECASE) if left_out else None
+
+
+class TestOfBuiltTargets(lit.formats.ShTest):
+    """A test that names a target or a driver that VX_TARGETS or VX_DRIVERS leaves out is unsupported; so is one whose inputs do."""
+
+    def execute(self, test, lit_config):
+        path = test.getSourcePath()
+        paths = [path]
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for name in re.findall(r"%S/([\w./-]+)", file.read()):
+                paths.append(os.path.join(os.path.dirname(path), name))
+        for one in filter(os.path.isfile, paths):
+            with open(one, encoding="utf-8", errors="replace") as file:
+                found = left_out and left_out.search(os.path.relpath(path, config.test_source_root) + "\n" + file.read())
+            if found:
+                return lit.Test.Result(lit.Test.UNSUPPORTED, f"names '{found.group()}', which this build leaves out")
+        return super().execute(test, lit_config)
+
+
 config.name = "vx"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = TestOfBuiltTargets(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 # Suites of other kinds live beside the lit suites.
 config.excludes = ["Inputs", "CMakeLists.txt", "unit", "e2e", "fuzz", "conformance", "lit"]
@@ -106,7 +136,7 @@ for python in pythons:
 refuse_call = os.path.join(config.vx_source_dir, "test", "Tools", "Inputs", "refuse_call.py")
 if subprocess.run([config.python, refuse_call, "rename", "EIO", "true"], stderr=subprocess.DEVNULL).returncode == 0:
     config.available_features.add("seccomp")
-if count_vulkan_devices() > 0:
+if "vulkan" in built and count_vulkan_devices() > 0:
     config.available_features.add("vulkan")
 config.available_features.add(platform.machine().replace("amd64", "x86_64"))
 if config.vx_sanitize:

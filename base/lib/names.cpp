@@ -88,4 +88,21 @@ std::string didYouMean(std::string_view name, const std::vector<std::string> &na
   return near.empty() ? "" : ", did you mean " + joinWords(near, "or");
 }
 
+const std::vector<std::string> &allTargets() {
+  static const auto *names = new std::vector<std::string>{"cpu", "cuda", "rocm", "vulkan"};
+  return *names;
+}
+
+std::string leftOutTarget(std::string_view name, const std::vector<std::string> &built) {
+  auto has = [&](const std::vector<std::string> &names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (!has(allTargets()) || has(built))
+    return {};
+  std::string text = "was built without the target '" + std::string(name) + "', it has: ";
+  for (size_t i = 0; i < built.size(); ++i)
+    text += (i ? ", " : "") + built[i];
+  return text;
+}
+
 } // namespace vx

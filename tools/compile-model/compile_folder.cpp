@@ -47,7 +47,7 @@ std::string compileFolder(const char *tool, const std::string &folder, const std
         "to be set, or a module that vx-compile has made of it",
         folder);
   const CompilerLibrary &compiler = openCompiler(folder);
-  const std::string targets = targetsFor(compiler, device, noFallback);
+  const std::string targets = targetsFor(tool, compiler, device, noFallback);
   const ModuleCache kept(cache, folder, targets, compiler.version(), compiler.file);
   const fs::path module = kept.module();
   std::error_code error;

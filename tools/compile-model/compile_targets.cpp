@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "tool_error.h"
 
+#include "vx/base/names.h"
 #include "vx/runtime/vx.hpp"
 
 #include <fmt/ranges.h>
@@ -15,7 +16,7 @@ namespace vx::tools {
 
 using Json = nlohmann::json;
 
-std::string targetsFor(const CompilerLibrary &compiler, const std::string &device, bool noFallback) {
+std::string targetsFor(const char *tool, const CompilerLibrary &compiler, const std::string &device, bool noFallback) {
   const std::vector<std::string> built = splitList(compiler.targets());
   auto has = [&](const std::string &name) { return std::find(built.begin(), built.end(), name) != built.end(); };
   std::string target = device.substr(0, device.find(':'));
@@ -28,7 +29,12 @@ std::string targetsFor(const CompilerLibrary &compiler, const std::string &devic
     throw usageError("device '{}' is unknown, known are: {}", target, fmt::join(known, ", "));
   if (target == "auto")
     target = bestTarget(built);
-  // The null device runs any code; what has no target is refused by the runtime, with its reasons.
+  const std::string reason = leftOutTarget(target, built);
+  if (!reason.empty() && noFallback)
+    throw usageError("device '{}': the compiler {}", device, reason);
+  if (!reason.empty())
+    printMessage("{}: note: device '{}': the compiler {}; compiling for cpu\n", tool, device, reason);
+  // The null device runs any code.
   if (!has(target))
     return "cpu";
   return noFallback || target == "cpu" ? target : target + ",cpu";

@@ -6,6 +6,7 @@
 #include "output_file.h"
 
 #include "vx/base/cache_folder.h"
+#include "vx/base/names.h"
 #include "vx/compiler/vxc.h"
 #include "vx/runtime/vx.h"
 #include "vx/serve/embedder.hpp"
@@ -161,6 +162,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   for (const std::string &target : built)
     app.add_option("--" + target, options.variants[target], "Variants of target " + target + ", best first")
         ->group("Targets");
+  // Of targets that the build left out: not in the help, and refused with the reason.
+  for (const std::string &target : vx::allTargets())
+    if (!vx::leftOutTarget(target, built).empty())
+      app.add_option("--" + target, options.variants[target])->group("");
 
   app.add_option(
          "--dim", options.dims,
@@ -265,9 +270,14 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     printMessage("{}: note: compiling for this machine: --target={}\n", name, options.targets);
   }
   const std::vector<std::string> chosen = splitList(options.targets);
+  for (const std::string &target : chosen)
+    if (const std::string reason = vx::leftOutTarget(target, built); !reason.empty())
+      throw usageError("--target: this {} {}", name, reason);
   for (const auto &[target, list] : options.variants) {
     if (list.empty())
       continue;
+    if (const std::string reason = vx::leftOutTarget(target, built); !reason.empty())
+      throw usageError("--{}: this {} {}", target, name, reason);
     if (std::find(chosen.begin(), chosen.end(), target) == chosen.end())
       throw usageError("--{}: expected '{}' among the targets, got --target={}", target, target, options.targets);
   }

@@ -10,8 +10,12 @@
 #include "vx/Autodiff/Passes.h"
 #include "vx/Codegen/CPU.h"
 #include "vx/Codegen/Common/Passes.h"
+#ifdef VX_CODEGEN_GPU
 #include "vx/Codegen/GPU.h"
+#endif
+#ifdef VX_CODEGEN_LLVMGPU
 #include "vx/Codegen/LLVMGPU.h"
+#endif
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Conversion/VXToLinalg.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
@@ -19,15 +23,22 @@
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 #include "vx/Memory/Passes.h"
 #include "vx/Pipelines/Pipelines.h"
+#ifdef VX_TARGET_CUDA
 #include "vx/Target/CUDA.h"
+#endif
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 #include "vx/Target/LLVMCPU/Passes.h"
+#ifdef VX_TARGET_ROCM
 #include "vx/Target/ROCM.h"
+#endif
+#ifdef VX_TARGET_VULKAN
 #include "vx/Target/Vulkan.h"
+#endif
 #include "vx/Transforms/FusionPasses.h"
 #include "vx/Transforms/Passes.h"
 #include "vx/abi/version.h"
 #include "vx/base/command_files.h"
+#include "vx/base/names.h"
 #include "vx/base/printable.h"
 #include "vx/base/regular_file.h"
 #include "llvm/Support/CommandLine.h"
@@ -44,8 +55,6 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   registry.insert<vx::VXDialect, vxk::VXKDialect, vxrt::VXRTDialect>();
   vx::registerCPUTargetDialects(registry);
-  vx::registerCUDATargetDialects(registry);
-  vx::registerROCMTargetDialects(registry);
   mlir::registerAllPasses();
   vx::registerAutodiffPasses();
   vx::registerTransformsPasses();
@@ -55,19 +64,39 @@ int main(int argc, char **argv) {
   vx::registerMemoryPasses();
   vx::registerCodegenCommonPasses();
   vx::registerCPUCodegenPasses();
-  vx::registerGPUCodegenPasses();
-  vx::registerLLVMGPUPasses();
   vx::registerCPUTargetPasses();
+  std::vector<std::unique_ptr<vx::TargetBackend>> backends;
+  backends.push_back(vx::createCPUTarget());
+#ifdef VX_CODEGEN_GPU
+  vx::registerGPUCodegenPasses();
+#endif
+#ifdef VX_CODEGEN_LLVMGPU
+  vx::registerLLVMGPUPasses();
+#endif
+#ifdef VX_TARGET_CUDA
+  vx::registerCUDATargetDialects(registry);
   vx::registerCUDAPasses();
+  backends.push_back(vx::createCUDABackend());
+#endif
+#ifdef VX_TARGET_ROCM
+  vx::registerROCMTargetDialects(registry);
   vx::registerROCMPasses();
+  backends.push_back(vx::createROCMBackend());
+#endif
+#ifdef VX_TARGET_VULKAN
   vx::registerVulkanPasses();
+  backends.push_back(vx::createVulkanBackend());
+#endif
   vx::registerPipelinesPasses();
-  std::unique_ptr<vx::TargetBackend> backends[] = {vx::createCPUTarget(), vx::createCUDABackend(),
-                                                   vx::createROCMBackend(), vx::createVulkanBackend()};
   vx::registerPhasePipelines([&](llvm::StringRef name) -> const vx::TargetBackend * {
-    for (auto &backend : backends)
+    std::vector<std::string> built;
+    for (auto &backend : backends) {
       if (backend->name() == name)
         return backend.get();
+      built.push_back(backend->name().str());
+    }
+    if (const std::string reason = vx::leftOutTarget(name, built); !reason.empty())
+      llvm::errs() << "vx-opt: note: this vx-opt " << reason << "\n";
     return nullptr;
   });
   const auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "vx modular optimizer driver\n", registry);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pack of vx-selfcheck: compiled modules, inputs, and the results that the reference evaluator gives for them.
 
-    make_pack.py --bin BUILD/bin --digits FOLDER --work DIR --version VERSION --out selfcheck.pack
+    make_pack.py --bin BUILD/bin --digits FOLDER --work DIR --version VERSION --targets cpu,cuda --out selfcheck.pack
 
 The layout is that of tools/check-plan/check_pack.h. Needs no package of Python beyond its library.
 """
@@ -43,6 +43,7 @@ def drawn(value, rng):
 
 class Pack:
     def __init__(self, options):
+        self.targets = [target for target in TARGETS if target in options.targets.split(",")]
         self.bin, self.work = os.path.abspath(options.bin), os.path.abspath(options.work)
         self.files, self.checks = {}, []
 
@@ -64,7 +65,7 @@ class Pack:
             raise SystemExit(f"make_pack.py: error: {name} {' '.join(arguments)}: {done.stderr.strip()}")
 
     def compile(self, source, module, *arguments):
-        self.tool("vx-compile", source, f"--target={','.join(TARGETS)}", "--threads=1", "--cache", self.path("kernels"), "-o", self.path(module), *arguments)
+        self.tool("vx-compile", source, f"--target={','.join(self.targets)}", "--threads=1", "--cache", self.path("kernels"), "-o", self.path(module), *arguments)
         self.files[module] = self.read(module)
 
     def wanted(self, program, function, inputs, outputs):
@@ -95,7 +96,7 @@ class Pack:
             entry = self.wanted(f"{name}.mlir", case.name, {key: drawn(value, rng) for key, value in case.inputs.items()},
                                 {key: rule for key, (_, rule) in case.results.items()})
             self.checks.append({"name": f"{name}/{case.name}" if kind == "op" else f"networks/{case.name}", "kind": kind, "module": f"{name}.vxm",
-                                "function": case.name, "targets": TARGETS, **entry})
+                                "function": case.name, "targets": self.targets, **entry})
 
     def digits(self, folder, count=32):
         """A trained network over images of its test set."""
@@ -106,7 +107,7 @@ class Pack:
         with open(os.path.join(folder, "images.f32"), "rb") as file:
             images = file.read(count * 64 * 4)
         entry = self.wanted("digits.mlirbc", "main", {"image": npy("f32", [count, 1, 8, 8], images)}, {"logits": DIGITS_RULE})
-        self.checks.append({"name": "networks/digits", "kind": "network", "module": module, "function": "main", "targets": TARGETS, **entry})
+        self.checks.append({"name": "networks/digits", "kind": "network", "module": module, "function": "main", "targets": self.targets, **entry})
 
     def bytes(self, version):
         """The whole file. Positions are relative to its begin, and the manifest states them: it is made twice, until its size no longer changes them."""
@@ -131,6 +132,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("bin", "digits", "work", "version", "out"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--targets", default=",".join(TARGETS), help="those that the compiler was built with")
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
     pack = Pack(options)

@@ -22,7 +22,7 @@ static std::vector<char> readModel(const std::string &path) {
 CompiledModel compileModel(const char *tool, const std::string &path, const ModelOptions &given) {
   CompilerMessages messages{tool};
   const CompilerLibrary &compiler = openCompiler(path);
-  const std::string targets = targetsFor(compiler, given.device, given.noFallback), cache = defaultCacheFolder();
+  const std::string targets = targetsFor(tool, compiler, given.device, given.noFallback), cache = defaultCacheFolder();
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty())
     folder = ".";

@@ -4,11 +4,18 @@
 #include "vx/Autodiff/Training.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
+#ifdef VX_TARGET_CUDA
 #include "vx/Target/CUDA.h"
+#endif
 #include "vx/Target/LLVMCPU/CPUTarget.h"
+#ifdef VX_TARGET_ROCM
 #include "vx/Target/ROCM.h"
+#endif
+#ifdef VX_TARGET_VULKAN
 #include "vx/Target/Vulkan.h"
+#endif
 #include "vx/base/command_files.h"
+#include "vx/base/names.h"
 #include "vx/base/regular_file.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,9 +37,15 @@ const TargetRegistry &getTargets() {
   static const TargetRegistry *registry = [] {
     auto *targets = new TargetRegistry; // lives as long as the process
     targets->add(createCPUTarget(), registerCPUTargetDialects);
+#ifdef VX_TARGET_CUDA
     targets->add(createCUDABackend(), registerCUDATargetDialects);
+#endif
+#ifdef VX_TARGET_ROCM
     targets->add(createROCMBackend(), registerROCMTargetDialects);
+#endif
+#ifdef VX_TARGET_VULKAN
     targets->add(createVulkanBackend(), registerVulkanTargetDialects);
+#endif
     return targets;
   }();
   return *registry;
@@ -116,9 +129,12 @@ vxc_result CompilerCall::parseOptions() {
     return fail(VXC_USAGE, "--target: expected one or more of " + std::string(vxc_targets()) + ", got none");
   for (size_t i = 0; i < compilation.targets.size(); ++i) {
     const std::string &target = compilation.targets[i];
-    if (!getTargets().lookup(target))
-      return fail(VXC_USAGE,
-                  "--target: expected one or more of " + std::string(vxc_targets()) + ", got '" + target + "'");
+    if (getTargets().lookup(target))
+      continue;
+    if (std::string reason = leftOutTarget(target, getTargets().names()); !reason.empty())
+      return fail(VXC_USAGE, "--target: this compiler " + reason);
+    return fail(VXC_USAGE,
+                "--target: expected one or more of " + std::string(vxc_targets()) + ", got '" + target + "'");
   }
   for (size_t i = 0; i < options.num_variants; ++i) {
     auto [target, names] = StringRef(options.variants[i]).split('=');

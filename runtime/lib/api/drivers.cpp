@@ -3,7 +3,8 @@
 #include "drivers/host/driver.h"
 #include "drivers/null/driver.h"
 
-// Declared here and not included, so that no vendor's interface is seen outside its driver's folder.
+// Declared here and not included, so that no vendor's interface is seen outside its driver's folder. Those that
+// VX_DRIVERS leaves out are not built.
 namespace vx::cuda {
 hal::Driver &driver();
 }
@@ -18,7 +19,17 @@ namespace vx {
 
 std::span<hal::Driver *const> allDrivers() {
   static hal::Driver *const drivers[] = {
-      &drivers::hostDriver(), &cuda::driver(), &hip::driver(), &vulkan::driver(), &drivers::nullDriver(),
+      &drivers::hostDriver(),
+#ifdef VX_DRIVER_CUDA
+      &cuda::driver(),
+#endif
+#ifdef VX_DRIVER_ROCM
+      &hip::driver(),
+#endif
+#ifdef VX_DRIVER_VULKAN
+      &vulkan::driver(),
+#endif
+      &drivers::nullDriver(),
   };
   return drivers;
 }

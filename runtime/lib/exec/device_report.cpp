@@ -20,6 +20,14 @@ hal::Driver *findDriver(std::span<hal::Driver *const> drivers, std::string_view 
   return nullptr;
 }
 
+hal::Refusal missingDriver(std::span<hal::Driver *const> drivers, std::string_view name) {
+  std::vector<std::string_view> built;
+  for (hal::Driver *driver : drivers)
+    built.push_back(driver->name());
+  return {hal::RefusalCode::NoDriver,
+          fmt::format("this runtime was built without the driver '{}', it has: {}", name, fmt::join(built, ", "))};
+}
+
 static std::vector<std::string> knownBackends(std::span<hal::Driver *const> drivers) {
   std::vector<std::string> names(std::begin(defaultOrder), std::end(defaultOrder));
   for (hal::Driver *driver : drivers)
@@ -207,9 +215,7 @@ std::string listDevices(std::span<hal::Driver *const> drivers) {
     json.beginObject().member("name", name);
     hal::Driver *driver = findDriver(drivers, name);
     std::vector<hal::DeviceInfo> devices;
-    hal::Refusal refusal = {hal::RefusalCode::NoDriver, fmt::format("this runtime has no {} driver", name)};
-    if (driver)
-      refusal = driver->enumerate(devices);
+    hal::Refusal refusal = driver ? driver->enumerate(devices) : missingDriver(drivers, name);
     json.member("available", !devices.empty());
     if (devices.empty()) {
       json.member("code", hal::refusalCodeName(refusal.code)).member("reason", refusal.reason);

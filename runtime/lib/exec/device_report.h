@@ -71,7 +71,7 @@ struct DeviceReport {
   // A module without code for a device is no reason where there is no such device either: then that is the reason.
   // Choosing a device does not ask for this, since it starts drivers that have nothing to run.
   void explain(std::span<hal::Driver *const> drivers);
-  // "cuda: this runtime has no cuda driver; vulkan: ..."
+  // "cuda: this runtime was built without the driver 'cuda', ...; vulkan: ..."
   std::string reasons() const;
   // Tells of it (vx_set_log), for the module `path`.
   void log(const std::string &path) const;
@@ -82,6 +82,9 @@ std::string listDevices(std::span<hal::Driver *const> drivers);
 
 // The driver of that name, or null.
 hal::Driver *findDriver(std::span<hal::Driver *const> drivers, std::string_view name);
+
+// The refusal of a driver that VX_DRIVERS left out when the runtime was built.
+hal::Refusal missingDriver(std::span<hal::Driver *const> drivers, std::string_view name);
 
 } // namespace vx
 

@@ -30,10 +30,7 @@ Status findDevice(const char *device, std::span<hal::Driver *const> drivers, Fou
   for (const DeviceCandidate &candidate : deviceCandidates(report.request)) {
     hal::Driver *driver = findDriver(drivers, candidate.backend);
     std::vector<hal::DeviceInfo> devices;
-    hal::Refusal refusal = {hal::RefusalCode::NoDriver,
-                            fmt::format("this runtime has no {} driver", candidate.backend)};
-    if (driver)
-      refusal = driver->enumerate(devices);
+    hal::Refusal refusal = driver ? driver->enumerate(devices) : missingDriver(drivers, candidate.backend);
     const uint32_t first = candidate.index.value_or(0);
     if (!devices.empty() && first >= devices.size())
       refusal = {hal::RefusalCode::NoSuchDevice,

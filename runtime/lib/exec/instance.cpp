@@ -104,8 +104,10 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
   const bool isSecondRound = candidate.software == DeviceCandidate::Software::Only;
   if (!driver && isSecondRound)
     return okStatus(); // refused in the first round
-  if (!driver)
-    return refuse(spelled, hal::RefusalCode::NoDriver, fmt::format("this runtime has no {} driver", candidate.backend));
+  if (!driver) {
+    hal::Refusal missing = missingDriver(drivers, candidate.backend);
+    return refuse(spelled, missing.code, std::move(missing.reason));
+  }
 
   const std::vector<Target> &targets = data().targets;
   std::vector<uint32_t> fitting;

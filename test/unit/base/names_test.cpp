@@ -51,4 +51,14 @@ TEST(ByteCount, thereAndBack) {
     EXPECT_EQ(parseByteCount(text), std::nullopt) << text;
 }
 
+TEST(Names, targetsThatABuildLeavesOut) {
+  EXPECT_EQ(leftOutTarget("cuda", {"cpu", "vulkan"}), "was built without the target 'cuda', it has: cpu, vulkan");
+  EXPECT_EQ(leftOutTarget("vulkan", {"cpu"}), "was built without the target 'vulkan', it has: cpu");
+  EXPECT_EQ(leftOutTarget("vulkan", {"cpu", "vulkan"}), "");
+  EXPECT_EQ(leftOutTarget("metal", {"cpu"}), "");
+  EXPECT_EQ(leftOutTarget("", {}), "");
+  for (const std::string &target : allTargets())
+    EXPECT_EQ(leftOutTarget(target, allTargets()), "");
+}
+
 } // namespace vx

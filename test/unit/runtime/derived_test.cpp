@@ -70,7 +70,7 @@ void addDerived(ModuleBuilder &builder) {
 } // namespace
 
 class DerivedConstants : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(Devices, DerivedConstants, testing::Values("cpu", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Devices, DerivedConstants, testing::ValuesIn(builtDevices({"cpu", "vulkan"})),
                          [](const auto &device) { return std::string(device.param); });
 
 TEST_P(DerivedConstants, areComputedOnceAndReadByEveryCall) {

@@ -36,7 +36,8 @@ protected:
   Ref<Module> module;
   Ref<Instance> first;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, DerivedOfVariables, testing::Values("cpu", "vulkan", "cuda", "rocm"),
+INSTANTIATE_TEST_SUITE_P(Devices, DerivedOfVariables,
+                         testing::ValuesIn(builtDevices({"cpu", "vulkan", "cuda", "rocm"})),
                          [](const auto &device) { return std::string(device.param); });
 
 TEST_P(DerivedOfVariables, areComputedAtTheFirstUseAndOnceAfterEachChange) {

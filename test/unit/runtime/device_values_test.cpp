@@ -100,7 +100,7 @@ TEST_P(DeviceValues, areTensorsOfNumbers) {
   EXPECT_EQ(status.message(), isCpu() ? "ok" : "expected a tensor of numbers or bools, got string[1]");
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, DeviceValues, testing::Values("cpu", "vulkan", "cuda", "rocm"),
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceValues, testing::ValuesIn(builtDevices({"cpu", "vulkan", "cuda", "rocm"})),
                          [](const auto &info) { return std::string(info.param); });
 
 TEST(DeviceOfValues, isOneThatThereIs) {

@@ -431,7 +431,7 @@ TEST_P(DlpackOfDevice, ofAGpuThatIsNotThere) {
   EXPECT_EQ(foreign.refusal(VX_INVALID_ARGUMENT),
             "vx_tensor_from_dlpack: the tensor has no data, and its shape 24 bytes");
 }
-INSTANTIATE_TEST_SUITE_P(Devices, DlpackOfDevice, testing::Values("cuda", "rocm"),
+INSTANTIATE_TEST_SUITE_P(Devices, DlpackOfDevice, testing::ValuesIn(builtDevices({"cuda", "rocm"})),
                          [](const auto &info) { return std::string(info.param); });
 
 // Memory of the host is given as it is, that of Vulkan is not.

@@ -99,7 +99,7 @@ protected:
   Ref<Instance> instance;
   std::vector<int32_t> y;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, ArenaCheck, testing::Values("cpu", "vulkan", "cuda", "rocm"),
+INSTANTIATE_TEST_SUITE_P(Devices, ArenaCheck, testing::ValuesIn(builtDevices({"cpu", "vulkan", "cuda", "rocm"})),
                          [](const auto &device) { return std::string(device.param); });
 
 TEST_P(ArenaCheck, takesWhatIsRight) {

@@ -79,7 +79,7 @@ protected:
   }
   Ref<Instance> instance;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, ImagesOnDevice, testing::Values("cpu", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Devices, ImagesOnDevice, testing::ValuesIn(builtDevices({"cpu", "vulkan"})),
                          [](const auto &device) { return std::string(device.param); });
 
 TEST_P(ImagesOnDevice, areDecodedByTheHost) {

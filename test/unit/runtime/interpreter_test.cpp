@@ -17,7 +17,7 @@ protected:
   }
   Ref<Instance> instance;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::Values("cpu", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::ValuesIn(builtDevices({"cpu", "vulkan"})),
                          [](const auto &device) { return std::string(device.param); });
 
 TEST_P(OnDevice, runsAProgramAtAnySize) {

@@ -58,7 +58,7 @@ protected:
   Ref<Instance> instance;
   uint64_t input = 0;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, MemoryLimit, testing::Values("cpu", "vulkan", "cuda", "rocm"),
+INSTANTIATE_TEST_SUITE_P(Devices, MemoryLimit, testing::ValuesIn(builtDevices({"cpu", "vulkan", "cuda", "rocm"})),
                          [](const auto &device) { return std::string(device.param); });
 
 TEST_P(MemoryLimit, dropsTheLeastRecentlyUsedAndMakesItAgain) {

@@ -30,6 +30,16 @@ namespace vx::test {
     EXPECT_EQ(expectedFailure.message(), expectedMessage);                                                             \
   } while (false)
 
+// Those of the devices whose drivers this runtime is built with.
+inline std::vector<const char *> builtDevices(std::initializer_list<const char *> names) {
+  std::vector<const char *> built;
+  for (const char *name : names)
+    if (std::string_view drivers = "," VX_TEST_DRIVERS ",null,";
+        drivers.find("," + std::string(name) + ",") != std::string_view::npos)
+      built.push_back(name);
+  return built;
+}
+
 // Why there is no library of CUDA's or HIP's, whose drivers are tested where one is named; empty for all else.
 inline std::string missingLibrary(std::string_view driver) {
   std::vector<hal::DeviceInfo> devices;

@@ -36,7 +36,7 @@ protected:
   }
   Ref<Instance> instance;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, StringsOnDevice, testing::Values("cpu", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Devices, StringsOnDevice, testing::ValuesIn(builtDevices({"cpu", "vulkan"})),
                          [](const auto &device) { return std::string(device.param); });
 
 TEST_P(StringsOnDevice, areMappedByTheHost) {

@@ -66,7 +66,7 @@ TEST_P(Upload, takesTensorsOfNumbersOnly) {
   EXPECT_EQ(instance->upload(text, placed).message(), "expected a tensor of numbers or bools, got string[1]");
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Upload, testing::Values("cpu", "vulkan", "cuda", "rocm"),
+INSTANTIATE_TEST_SUITE_P(Devices, Upload, testing::ValuesIn(builtDevices({"cpu", "vulkan", "cuda", "rocm"})),
                          [](const auto &info) { return std::string(info.param); });
 
 } // namespace vx::test

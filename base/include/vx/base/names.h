@@ -24,6 +24,13 @@ std::vector<std::string> nearNames(std::string_view name, const std::vector<std:
 // ", did you mean 'port'" or ", did you mean 'a' or 'b'"; empty where no name is near.
 std::string didYouMean(std::string_view name, const std::vector<std::string> &names);
 
+// "was built without the target 'cuda', it has: cpu, vulkan", for a target of vx that a compiler with the targets
+// `built` lacks; empty for every other name.
+std::string leftOutTarget(std::string_view name, const std::vector<std::string> &built);
+
+// The targets of vx, of which a build may leave out any but cpu.
+const std::vector<std::string> &allTargets();
+
 } // namespace vx
 
 #endif

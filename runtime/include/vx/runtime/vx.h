@@ -419,7 +419,7 @@ typedef struct vx_instance vx_instance;
  *   {"version":1,"backends":[{"name":"vulkan","available":true,"devices":[{"device":"vulkan:0","name":...,"details":...,
  *   "total_memory":8589934592,"software":false,"driver":"radv Mesa 24","largest_allocation":4294967296,
  *   "workgroup_threads":1024,"workgroup_memory":65536,"features":[...]}]},
- *   {"name":"cuda","available":false,"code":"no_driver","reason":"this runtime has no cuda driver"}]}
+ *   {"name":"cuda","available":false,"code":"no_library","reason":"'libcuda.so.1' could not be opened: ..."}]}
  * Memory is in bytes; `total_memory` is 0 if the driver does not tell. `driver` has the version of the driver, or is
  * "". The last three numbers are limits, and are missing where there is none. Thread-safe. Opens the vendors'
  * libraries, so the first use may take long. */
@@ -545,7 +545,7 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
 /* The device report: the device asked for, the device chosen, and for each refused device a code and a reason.
  *   {"version":1,"wanted":"auto","order":["cuda","rocm","vulkan","cpu"],"no_fallback":false,
  *    "taken":{"backend":"cpu","device":"cpu:0","name":"...","target":"cpu","variant":"x86-64-v3","threads":2},
- *    "refused":[{"device":"cuda","code":"no_driver","reason":"this runtime has no cuda driver"}, ...]}
+ *    "refused":[{"device":"cuda","code":"no_library","reason":"'libcuda.so.1' could not be opened: ..."}, ...]}
  * `taken` is null in a status report. The codes: no_driver, no_library, driver_failed, no_device, no_such_device,
  * software, no_code, no_variant, device_failed. no_code is the code of a device that exists: this call also looks for
  * devices that the module has no code for.

@@ -12,13 +12,6 @@ namespace vx::test {
 template <typename Traits>
 class GpuDriver : public GpuTest<Traits> {};
 
-struct VendorName {
-  template <typename Traits>
-  static std::string GetName(int) {
-    return Traits::backend;
-  }
-};
-using Vendors = testing::Types<Cuda, Hip>;
 TYPED_TEST_SUITE(GpuDriver, Vendors, VendorName);
 
 //===-- Devices -------------------------------------------------------------------------------===//

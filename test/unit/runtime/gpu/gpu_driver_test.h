@@ -5,8 +5,12 @@
 #include "gpu/stand_in.h"
 #include "runtime_test.h"
 
+#ifdef VX_DRIVER_CUDA
 #include "cuda_driver.h"
+#endif
+#ifdef VX_DRIVER_ROCM
 #include "hip_driver.h"
+#endif
 
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +24,7 @@ using hal::CommandKind;
 using hal::RefusalCode;
 
 // What differs between the vendors in a test: names, and what the stand-ins take for code, a multiple of 4 bytes.
+#ifdef VX_DRIVER_CUDA
 struct Cuda {
   using Driver = cuda::CudaDriver;
   using Options = cuda::DriverOptions;
@@ -37,6 +42,8 @@ struct Cuda {
   static constexpr const char *otherError = "CUDA_ERROR_OTHER";
   static constexpr const char *invalidHandle = "CUDA_ERROR_INVALID_HANDLE";
 };
+#endif
+#ifdef VX_DRIVER_ROCM
 struct Hip {
   using Driver = hip::HipDriver;
   using Options = hip::DriverOptions;
@@ -53,6 +60,21 @@ struct Hip {
   static constexpr const char *illegalAddress = "hipErrorIllegalAddress", *timeOut = "hipErrorLaunchTimeOut";
   static constexpr const char *otherError = "hipErrorOther";
   static constexpr const char *invalidHandle = "hipErrorInvalidHandle";
+};
+#endif
+// Those of this build.
+#if defined(VX_DRIVER_CUDA) && defined(VX_DRIVER_ROCM)
+using Vendors = testing::Types<Cuda, Hip>;
+#elif defined(VX_DRIVER_CUDA)
+using Vendors = testing::Types<Cuda>;
+#else
+using Vendors = testing::Types<Hip>;
+#endif
+struct VendorName {
+  template <typename Traits>
+  static std::string GetName(int) {
+    return Traits::backend;
+  }
 };
 
 // Everything that a test needs to run kernels.

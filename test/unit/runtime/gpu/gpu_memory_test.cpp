@@ -56,14 +56,7 @@ protected:
   uint64_t fixed = 0;
 };
 
-struct MemoryVendorName {
-  template <typename Traits>
-  static std::string GetName(int) {
-    return Traits::backend;
-  }
-};
-using MemoryVendors = testing::Types<Cuda, Hip>;
-TYPED_TEST_SUITE(GpuMemory, MemoryVendors, MemoryVendorName);
+TYPED_TEST_SUITE(GpuMemory, Vendors, VendorName);
 
 TYPED_TEST(GpuMemory, derivedValuesThatNobodyUsesMakeRoom) {
   // Two derived values, an input and a result: the value that only another one is computed from goes.
