@@ -172,9 +172,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   options.targets = parseNames("--target", options.targetList);
   for (const std::string &target : options.targets)
     if (options.run.empty() && std::find(built.begin(), built.end(), target) == built.end())
-      throw leftOutTarget(target, built).empty()
+      throw vx::leftOutTarget(target, built).empty()
           ? usageError("--target: expected one or more of {}, got '{}'", joinWords(built, "and"), target)
-          : usageError("--target: this {} {}", name, leftOutTarget(target, built));
+          : usageError("--target: this {} {}", name, vx::leftOutTarget(target, built));
   for (const std::string &mode : parseNames("--mode", options.modeList)) {
     const std::optional<Mode> known = valueOf<Mode>(ModeNames, mode);
     if (!known)
