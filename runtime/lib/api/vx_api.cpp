@@ -11,6 +11,7 @@
 #include "exec/instance.h"
 #include "exec/memory_estimate.h"
 #include "exec/pending_runs.h"
+#include "exec/transfer_memory.h"
 #include "exec/value.h"
 #include "module/module.h"
 
@@ -869,6 +870,20 @@ vx_status vx_instance_upload(vx_instance *instance, vx_value *value, vx_value **
     give(std::move(placed), out_value);
     return okStatus();
   });
+}
+
+vx_status vx_instance_host_alloc(vx_instance *instance, uint64_t size, void **out_data) {
+  return guarded("vx_instance_host_alloc", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_data, "out_data"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
+    return allocateTransferMemory(object->context(), size, *out_data);
+  });
+}
+
+void vx_host_free(void *data) {
+  if (data && !freeTransferMemory(data))
+    log(VX_LOG_ERROR, "vx_host_free: the memory is not of vx_instance_host_alloc, or has been freed before");
 }
 
 const vx_variable_info *vx_instance_variables(const vx_instance *instance, size_t *out_count) {

@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "hal/device.h"
 
+#include "vx/base/free_blocks.h"
+
 #include <atomic>
 #include <mutex>
 #include <span>
@@ -66,12 +68,17 @@ public:
   }
   bool isLost() const { return lost.load(std::memory_order_relaxed); }
 
+  // Memory of the host that the driver has made for transfers, and that nobody uses. See transfer_memory.h.
+  FreeBlocks<Ref<hal::Memory>> &transferMemory() { return freeTransferMemory; }
+
 private:
   std::atomic<bool> lost = false;
   Ref<hal::Device> opened;
   std::string listedName;
   std::mutex mutex;
   Ref<hal::Stream> transfer;
+  // Batches have many sizes, and a driver takes long to lock pages.
+  FreeBlocks<Ref<hal::Memory>> freeTransferMemory{{.largerBy = 1, .blocks = 16}};
 };
 
 } // namespace vx

@@ -1,6 +1,7 @@
 #include "exec/staged_inputs.h"
 
 #include "exec/binding.h"
+#include "exec/transfer_memory.h"
 
 #include <algorithm>
 #include <utility>
@@ -81,8 +82,13 @@ Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferR
     }
   }
   VX_RETURN_IF_ERROR(placeCopy(instance, value.size(), place, cache));
-  return isInSpace ? stream.copy({value.memory().get(), value.offset(), value.size()}, place.view)
-                   : stream.upload(place.view, bytes);
+  if (isInSpace)
+    return stream.copy({value.memory().get(), value.offset(), value.size()}, place.view);
+  TransferMemory source = findTransferMemory(bytes, value.size(), device);
+  if (!source.memory)
+    return stream.upload(place.view, bytes);
+  memory.push_back(source.memory);
+  return stream.copy({source.memory.get(), source.offset, value.size()}, place.view);
 }
 
 Status StagedInputs::place(Instance &instance, uint32_t index, hal::Stream &stream) {

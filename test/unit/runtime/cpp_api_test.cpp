@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <set>
 #include <thread>
@@ -213,6 +214,18 @@ int main(int argc, char **argv) {
     x = vx::Value::fromDlpack(x.toDlpack());
     std::vector<vx::Value> outputs = call.run({x});
     wrong += check(outputs.size() == 1 && outputs[0].data<int32_t>()[2] == 16, "result");
+    const std::shared_ptr<std::byte> memory = instance.hostMemory(12);
+    std::memcpy(memory.get(), x.bytes().data(), 12);
+    const vx::Value inMemory = vx::Value::wrap(VX_I32, x.dims(), memory.get(), 12, memory);
+    wrong +=
+        check(reinterpret_cast<uintptr_t>(memory.get()) % 64 == 0 && call.run({inMemory})[0].data<int32_t>()[2] == 16,
+              "an input in memory for inputs");
+    static std::string logged;
+    vx_set_log([](void *, vx_log_level, const char *message) { logged = message; }, nullptr, VX_LOG_ERROR);
+    vx_host_free(&wrong);
+    vx_set_log(nullptr, nullptr, VX_LOG_NONE);
+    wrong += check(logged == "vx_host_free: the memory is not of vx_instance_host_alloc, or has been freed before",
+                   logged.c_str());
     const vx::Value words = vx::Value::strings(std::vector<int64_t>{2}, std::vector<std::string>{"a", "\u00e4b"});
     wrong += check(words.info().count == 2 && words.strings()[1] == "\u00e4b", "strings");
     wrong += checkDeviceValues();

@@ -276,6 +276,8 @@ TEST_F(NullArguments, areNamed) {
   check("vx_instance_write_variable", vx_instance_write_variable, {}, instance, "total", x);
   const char *const names[] = {"total"};
   check("vx_instance_upload", vx_instance_upload, {}, instance, x, &madeValue);
+  void *hostMemory = nullptr;
+  check("vx_instance_host_alloc", vx_instance_host_alloc, {}, instance, uint64_t(64), &hostMemory);
   check("vx_value_to_device", vx_value_to_device, {"device"}, x, "cpu", &madeValue);
   check("vx_instance_read_variables", vx_instance_read_variables, {}, instance, size_t(1), names, &madeValue);
   check("vx_instance_write_variables", vx_instance_write_variables, {}, instance, size_t(1), names, &x);
@@ -320,6 +322,7 @@ TEST_F(NullArguments, areNamed) {
     vx_status_release(status);
   });
   checkQuiet("vx_status_release", 1, [](size_t) { vx_status_release(nullptr); });
+  checkQuiet("vx_host_free", 1, [](size_t) { vx_host_free(nullptr); });
   checkQuiet("vx_string_release", 1, [](size_t) { vx_string_release(nullptr); });
   checkQuiet("vx_version", declared.at("vx_version").size(), [](size_t) {});
   checkQuiet("vx_element_type_name", 1, [](size_t) {});

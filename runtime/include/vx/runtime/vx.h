@@ -755,6 +755,23 @@ VX_API VX_MUST_CHECK vx_status vx_strings_element(const vx_value *value, size_t 
  * limit is passed; VX_DEVICE_LOST. Thread-safe. Blocks until the copy is done. */
 VX_API VX_MUST_CHECK vx_status vx_instance_upload(vx_instance *instance, vx_value *value, vx_value **out_value);
 
+/* Allocates memory of the host for inputs of the instance's calls: page-locked memory on a GPU, from which the device
+ * copies by itself. A tensor that vx_tensor_wrap makes of bytes in it, at any offset, goes to the device without the
+ * copy that the runtime makes of other bytes of the host first. Other devices of cuda, or of rocm, read it in the same
+ * way. On the CPU, and if the driver has no more such memory, it is ordinary memory, and calls are the same. No memory
+ * limit counts it.
+ *
+ * \param size      Any, 0 included.
+ * \param out_data  On success the first of `size` bytes, which is at a multiple of 64, uninitialised; on failure NULL.
+ * \returns VX_OUT_OF_MEMORY. Thread-safe. May block, since a driver locks pages for it; freed memory is kept for the
+ * next allocation, so that few do. */
+VX_API VX_MUST_CHECK vx_status vx_instance_host_alloc(vx_instance *instance, uint64_t size, void **out_data);
+
+/* Frees memory of vx_instance_host_alloc, from any thread, also after the instance. No value reads it any more: a
+ * `release` of vx_tensor_wrap may call this. Another pointer is left alone and logged as an error. NULL does nothing.
+ * Thread-safe. */
+VX_API void vx_host_free(void *data);
+
 /* Copies a tensor to the memory of a device, without an instance. The bytes are there when this returns.
  *
  * \param value      Borrowed: a tensor. It stays as it is.

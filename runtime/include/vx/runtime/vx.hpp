@@ -538,6 +538,12 @@ public:
     return tryWithFallback(function, std::span<const Value>(inputs.begin(), inputs.size()));
   }
 
+  // Memory of the host for inputs, from which the device copies by itself: see vx_instance_host_alloc.
+  std::shared_ptr<std::byte> hostMemory(uint64_t size) const {
+    void *data = nullptr;
+    check(vx_instance_host_alloc(object, size, &data));
+    return {static_cast<std::byte *>(data), vx_host_free};
+  }
   // The tensor in the memory of the device. Calls read it there without a transfer.
   Value upload(const Value &value) {
     vx_value *placed = nullptr;

@@ -120,6 +120,7 @@ protected:
     gpu->hasPools = gpu->isUnified = true;
     gpu->jitLog.clear();
     gpu->launchStreams.clear();
+    gpu->copies.clear();
     gpu->foreignStream = nullptr;
     liveBefore = gpu->live.size();
     options.library.names = {path};

@@ -2,7 +2,11 @@
 #include "derived_program.h"
 #include "gpu/gpu_driver_test.h"
 
+#include "exec/transfer_memory.h"
+
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace vx::test {
 
@@ -101,6 +105,94 @@ TYPED_TEST(GpuMemory, whatACallUsesIsNotDropped) {
   reader = {};
   ASSERT_OK(this->run(Mix));
   EXPECT_FALSE(this->has(1));
+}
+
+// The host copies the bytes of other inputs to page-locked memory of the stream, and the device copies from there.
+TYPED_TEST(GpuMemory, theDeviceCopiesFromTransferMemoryByItself) {
+  const auto sources = [this] {
+    std::vector<uint64_t> found;
+    for (const auto &[source, size] : std::exchange(this->gpu->copies, {}))
+      if (size == this->Unit)
+        found.push_back(source);
+    return found;
+  };
+  const auto runWith = [](Instance &instance, const Ref<Value> &x) {
+    std::vector<Ref<Value>> outputs;
+    EXPECT_OK(runMain(instance, {x}, outputs, Mix)); // x + weight + state
+    return outputs;
+  };
+  const int64_t dims[] = {Count};
+  void *data = nullptr;
+  ASSERT_OK(allocateTransferMemory(this->instance->context(), 2 * this->Unit, data));
+  auto *numbers = static_cast<int32_t *>(data) + Count;
+  Ref<Value> x;
+  ASSERT_OK(Value::wrapTensor(VX_I32, dims, numbers, this->Unit, nullptr, nullptr, x));
+  const auto address = reinterpret_cast<uint64_t>(numbers);
+  runWith(*this->instance, x); // makes the memory of the call
+  const int allocations = this->gpu->count(this->names.MemHostAlloc.name);
+  (void)sources();
+  for (int32_t turn = 1; turn < 3; ++turn) {
+    std::fill_n(numbers, Count, turn);
+    const std::vector<Ref<Value>> outputs = runWith(*this->instance, x);
+    EXPECT_EQ(sources(), (std::vector<uint64_t>{address}));
+    EXPECT_EQ(elementsOf(*outputs[0]), std::vector<int32_t>(Count, turn + 3));
+    (void)sources(); // the result's
+  }
+  EXPECT_EQ(this->gpu->count(this->names.MemHostAlloc.name), allocations) << "no memory for transfers";
+  runWith(*this->instance, vectorValue(all(1)));
+  const std::vector<uint64_t> staged = sources();
+  ASSERT_EQ(staged.size(), 1u);
+  EXPECT_NE(staged[0], address);
+  // A vendor's other device copies from it, too.
+  {
+    hal::Driver *const drivers[] = {&*this->driver};
+    DeviceRequest request;
+    ASSERT_OK(parseDeviceRequest(fmt::format("{}:1", TypeParam::backend).c_str(), nullptr, drivers, request));
+    Ref<Module> module;
+    ASSERT_OK(Module::load(Builder().write(fmt::format("memory_{}.vxm", TypeParam::backend)), module));
+    Ref<Instance> other;
+    ASSERT_OK(Instance::create(module, request, drivers, other));
+    runWith(*other, x);
+    const std::vector<uint64_t> fromFirst = sources();
+    EXPECT_EQ(std::count(fromFirst.begin(), fromFirst.end(), address), 1);
+  }
+  x = nullptr;
+  EXPECT_TRUE(freeTransferMemory(data));
+}
+
+// The device goes on with ordinary memory, so that nothing of a call is another one.
+TYPED_TEST(GpuMemory, transferMemoryIsOrdinaryWhereTheDriverHasNone) {
+  const auto isLocked = [this](void *data) {
+    return static_cast<bool>(findTransferMemory(data, this->Unit, this->instance->device()).memory);
+  };
+  void *kept = nullptr, *data = nullptr;
+  ASSERT_OK(allocateTransferMemory(this->instance->context(), 3 * this->Unit, kept));
+  EXPECT_TRUE(freeTransferMemory(kept));
+  // Memory that is kept for others makes room first.
+  this->gpu->forget();
+  this->gpu->fail(this->names.MemHostAlloc.name, 2);
+  ASSERT_OK(allocateTransferMemory(this->instance->context(), this->Unit, data));
+  EXPECT_FALSE(isLocked(data));
+  EXPECT_EQ(this->gpu->count(this->names.MemFreeHost.name), 1);
+  std::fill_n(static_cast<int32_t *>(data), Count, 1);
+  const int64_t dims[] = {Count};
+  Ref<Value> x;
+  ASSERT_OK(Value::wrapTensor(VX_I32, dims, data, this->Unit, nullptr, nullptr, x));
+  std::vector<Ref<Value>> outputs;
+  this->gpu->failures.clear();
+  ASSERT_OK(runMain(*this->instance, {x}, outputs, Mix));
+  EXPECT_EQ(elementsOf(*outputs[0]), std::vector<int32_t>(Count, 4));
+  x = nullptr;
+  outputs.clear();
+  EXPECT_TRUE(freeTransferMemory(data));
+  // A device that is lost is not asked.
+  ASSERT_OK(allocateTransferMemory(this->instance->context(), this->Unit, data));
+  EXPECT_TRUE(isLocked(data));
+  EXPECT_TRUE(freeTransferMemory(data));
+  (void)this->instance->context()->noted(Status(VX_DEVICE_LOST, "lost"));
+  ASSERT_OK(allocateTransferMemory(this->instance->context(), this->Unit, data));
+  EXPECT_FALSE(isLocked(data));
+  EXPECT_TRUE(freeTransferMemory(data));
 }
 
 TYPED_TEST(GpuMemory, nothingIsDroppedForMoreThanTheDeviceEverGives) {

@@ -74,6 +74,7 @@ struct GpuStandIn : StandIn {
   uint64_t allocated = 0, mostAllocated = UINT64_MAX; // from pools, in bytes
   const void *foreignStream = nullptr;                // one of another device
   std::vector<const void *> launchStreams;            // that graphs were launched in
+  std::vector<std::pair<uint64_t, uint64_t>> copies;  // that were queued: the source's address, and bytes
   // CUDA only.
   int capability = 90;
   bool hasPools = true, isUnified = true;
@@ -92,6 +93,10 @@ struct GpuStandIn : StandIn {
     allocated -= size;
   }
 
+  void copied(uint64_t source, uint64_t size) {
+    std::lock_guard lock(mutex);
+    copies.emplace_back(source, size);
+  }
   void launched(const void *stream) {
     std::lock_guard lock(mutex);
     launchStreams.push_back(stream);
