@@ -1,16 +1,14 @@
 #include "server_log.h"
 
+#include "json_append.h"
 #include "log_writer.h"
 
-#include "vx/base/json_text.h"
 #include "vx/base/printable.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 
@@ -33,6 +31,13 @@ static LogWriter &writer() {
   return all;
 }
 
+// Of a number below 1000, and a character after them.
+static void appendThreeDigits(std::string &line, unsigned number, char after) {
+  const char text[] = {static_cast<char>('0' + number / 100), static_cast<char>('0' + number / 10 % 10),
+                       static_cast<char>('0' + number % 10), after};
+  line.append(text, sizeof(text));
+}
+
 // The date and time to a second change once a second, and requests end more often.
 static void appendTime(std::string &line) {
   thread_local time_t second = -1;
@@ -47,15 +52,7 @@ static void appendTime(std::string &line) {
     second = time.tv_sec;
   }
   line += text;
-  const auto milliseconds = static_cast<unsigned>(time.tv_nsec / 1000000);
-  for (const unsigned digit : {milliseconds / 100, milliseconds / 10 % 10, milliseconds % 10})
-    line += static_cast<char>('0' + digit);
-  line += 'Z';
-}
-
-// Neither a terminal nor JSON needs another form of it.
-static bool isPlain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  appendThreeDigits(line, static_cast<unsigned>(time.tv_nsec / 1'000'000), 'Z');
 }
 
 static void appendPrintable(std::string &line, std::string_view text) {
@@ -65,12 +62,10 @@ static void appendPrintable(std::string &line, std::string_view text) {
     line += printableLine(text);
 }
 
+// `name` is `,"name":`.
 static void appendField(std::string &line, std::string_view name, std::string_view text) {
-  line.append(",\"").append(name).append("\":");
-  if (isPlain(text))
-    line.append("\"").append(text).append("\"");
-  else
-    line += jsonText(nlohmann::json(std::string(text)));
+  line += name;
+  appendJson(line, text);
 }
 
 // "{"time":"2026-01-01T00:00:00.000Z","level":"info""
@@ -78,12 +73,15 @@ static void beginObject(std::string &line, std::string_view level) {
   line += "{\"time\":\"";
   appendTime(line);
   line += '"';
-  appendField(line, "level", level);
+  appendField(line, ",\"level\":", level);
 }
 
-static void appendNumber(std::string &line, double milliseconds) {
-  char text[48];
-  line.append(text, std::to_chars(text, text + sizeof(text), milliseconds, std::chars_format::fixed, 3).ptr);
+// With three digits after the point, and a character after them.
+static void appendMilliseconds(std::string &line, std::chrono::nanoseconds time, char after) {
+  const auto microseconds = std::chrono::round<std::chrono::microseconds>(time).count();
+  appendNumber(line, microseconds / 1000);
+  line += '.';
+  appendThreeDigits(line, static_cast<unsigned>(microseconds % 1000), after);
 }
 
 void setLog(const Configuration &configuration) {
@@ -98,7 +96,7 @@ void logLine(std::string_view level, std::string_view text) {
   std::string line;
   if (isJson) {
     beginObject(line, level);
-    appendField(line, "message", text);
+    appendField(line, ",\"message\":", text);
     line += "}\n";
   } else {
     appendTime(line);
@@ -118,19 +116,20 @@ void logAccess(const AccessRecord &record) {
   const std::string odd = path.empty() ? printableLine(record.path) : "";
   const std::string_view shown = path.empty() ? std::string_view(odd) : path;
   if (isJson) {
-    beginObject(line, "info");
-    line += ",\"message\":\"request\"";
+    line += "{\"time\":\"";
+    appendTime(line);
+    line += "\",\"level\":\"info\",\"message\":\"request\"";
     const std::pair<std::string_view, std::string_view> texts[] = {
-        {"address", record.address}, {"method", record.method}, {"path", shown},
-        {"key", record.key},         {"model", record.model},   {"request_id", record.id}};
+        {",\"address\":", record.address}, {",\"method\":", record.method}, {",\"path\":", shown},
+        {",\"key\":", record.key},         {",\"model\":", record.model},   {",\"request_id\":", record.id}};
     for (const auto &[name, text] : texts)
       if (!text.empty())
         appendField(line, name, text);
     line += ",\"status\":";
-    line += std::to_string(record.status);
+    appendNumber(line, record.status);
     line += ",\"milliseconds\":";
-    appendNumber(line, record.milliseconds);
-    line += "}\n";
+    appendMilliseconds(line, record.took, '}');
+    line += '\n';
   } else {
     // "TIME info 127.0.0.1 GET /v2 200 0.123 ms key app 1f00-1"
     appendTime(line);
@@ -140,10 +139,10 @@ void logAccess(const AccessRecord &record) {
     line += ' ';
     appendPrintable(line, orNone(record.method));
     line.append(" ").append(orNone(shown)).append(" ");
-    line += std::to_string(record.status);
+    appendNumber(line, record.status);
     line += ' ';
-    appendNumber(line, record.milliseconds);
-    line += " ms";
+    appendMilliseconds(line, record.took, ' ');
+    line += "ms";
     for (const auto &[name, text] : {std::pair(" key ", record.key), std::pair(" model ", record.model)})
       if (!text.empty()) {
         line += name;

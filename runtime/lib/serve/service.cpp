@@ -12,15 +12,25 @@
 namespace vx::serve {
 namespace {
 
-// Segments of a path; "/a//b" has an empty one, which no pattern has.
-std::vector<std::string_view> segmentsOf(std::string_view path) {
-  std::vector<std::string_view> segments;
-  for (size_t begin = 1; begin <= path.size();) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    segments.push_back(path.substr(begin, end - begin));
-    begin = end + 1;
+// Whether a path has the segments of a pattern, "/v2/models/{}"; each segment that stands for {} goes to `taken`. An
+// empty one stands for nothing.
+bool isOfPattern(std::string_view path, std::string_view pattern, std::vector<std::string_view> &taken) {
+  taken.clear();
+  size_t at = 0;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '{') {
+      if (at == path.size() || path[at++] != pattern[i])
+        return false;
+      continue;
+    }
+    const std::string_view segment = path.substr(at, path.find('/', at) - at);
+    if (segment.empty())
+      return false;
+    taken.push_back(segment);
+    at += segment.size();
+    ++i; // the other brace
   }
-  return segments;
+  return at == path.size();
 }
 
 bool isKservePath(std::string_view path) { return path == "/v2" || path.starts_with("/v2/"); }
@@ -127,27 +137,17 @@ void Service::setConfigurationState(const std::string &text) {
 
 const Service::Route *Service::findRoute(const HttpRequest &request, std::vector<std::string> &arguments,
                                          std::vector<std::string_view> &methods) {
-  const std::vector<std::string_view> path = segmentsOf(request.path);
+  std::vector<std::string_view> taken;
   const Route *found = nullptr;
   for (const Route &route : routes()) {
-    const std::vector<std::string_view> pattern = segmentsOf(route.pattern);
-    if (pattern.size() != path.size())
-      continue;
-    std::vector<std::string> taken;
-    bool matches = true;
-    for (size_t i = 0; i < path.size() && matches; ++i) {
-      if (pattern[i] == "{}")
-        taken.emplace_back(path[i]);
-      matches = pattern[i] == "{}" ? !path[i].empty() : pattern[i] == path[i];
-    }
-    if (!matches)
+    if (!isOfPattern(request.path, route.pattern, taken))
       continue;
     methods.push_back(route.method);
     if (route.method == "GET")
       methods.emplace_back("HEAD");
     if (route.method == request.method || (route.method == "GET" && request.method == "HEAD")) {
       found = &route;
-      arguments = request.rpc.empty() ? std::move(taken) : request.arguments;
+      arguments = request.rpc.empty() ? std::vector<std::string>(taken.begin(), taken.end()) : request.arguments;
     }
   }
   return found;
@@ -343,11 +343,9 @@ std::vector<Span> Service::spansOf(const HttpRequest &request, unsigned status, 
   if (!request.rpc.empty()) {
     const size_t slash = request.rpc.rfind('/');
     whole.name = request.rpc.substr(1);
-    for (auto &[name, value] :
-         std::vector<std::pair<std::string, std::string>>{{"rpc.system", "grpc"},
-                                                          {"rpc.service", request.rpc.substr(1, slash - 1)},
-                                                          {"rpc.method", request.rpc.substr(slash + 1)}})
-      whole.attributes.emplace_back(name, value);
+    whole.attributes.emplace_back("rpc.system", "grpc");
+    whole.attributes.emplace_back("rpc.service", request.rpc.substr(1, slash - 1));
+    whole.attributes.emplace_back("rpc.method", request.rpc.substr(slash + 1));
   }
   if (route)
     whole.attributes.emplace_back("http.route", std::string(route->pattern));
@@ -386,7 +384,7 @@ void Service::finished(const HttpRequest &request, unsigned status, std::chrono:
     log({request.address, request.rpc.empty() ? std::string_view(request.method) : std::string_view("gRPC"),
          request.rpc.empty() ? request.path : request.rpc,
          request.notes ? std::string_view(request.notes->caller.name) : std::string_view(), model, request.id, status,
-         std::chrono::duration<double, std::milli>(took).count()});
+         took});
 }
 
 void Service::replyJson(const RouteRequest &request, std::string body, unsigned status) const {

@@ -37,7 +37,7 @@ inline constexpr size_t mostTexts = 2048;
 struct AccessRecord {
   std::string_view address, method, path, key, model, id; // of the request, which has all of them; empty: none
   unsigned status = 0;
-  double milliseconds = 0;
+  std::chrono::nanoseconds took{0};
 };
 
 // A request on its way through one of the routes.

@@ -1,9 +1,8 @@
 #include "trace.h"
 
-#include "vx/base/json_text.h"
+#include "json_append.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -30,17 +29,62 @@ uint64_t randomNumber() {
   return number;
 }
 
-nlohmann::ordered_json attributesJson(const std::vector<Span::Attribute> &attributes) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+// `"name":`, and a comma before all but the first one of an object.
+void appendKey(std::string &json, std::string_view name) {
+  if (json.back() != '{')
+    json += ',';
+  json += '"';
+  json += name;
+  json += "\":";
+}
+
+void appendMember(std::string &json, std::string_view name, std::string_view text) {
+  appendKey(json, name);
+  appendJson(json, text);
+}
+
+// Numbers of 64 bits are texts in JSON of protobuf.
+void appendMember(std::string &json, std::string_view name, std::integral auto number) {
+  appendKey(json, name);
+  json += '"';
+  appendNumber(json, number);
+  json += '"';
+}
+
+void appendAttributes(std::string &json, const std::vector<Span::Attribute> &attributes) {
+  appendKey(json, "attributes");
+  json += '[';
   for (const auto &[name, value] : attributes) {
-    const auto *text = std::get_if<std::string>(&value);
-    // Numbers of 64 bits are texts in JSON of protobuf.
-    const nlohmann::ordered_json entry =
-        text ? nlohmann::ordered_json{{"stringValue", *text}}
-             : nlohmann::ordered_json{{"intValue", std::to_string(std::get<int64_t>(value))}};
-    list.push_back({{"key", name}, {"value", entry}});
+    json += &name == &attributes.front().first ? "{" : ",{";
+    appendMember(json, "key", name);
+    appendKey(json, "value");
+    json += '{';
+    if (const auto *text = std::get_if<std::string>(&value))
+      appendMember(json, "stringValue", *text);
+    else
+      appendMember(json, "intValue", std::get<int64_t>(value));
+    json += "}}";
   }
-  return list;
+  json += ']';
+}
+
+void appendSpan(std::string &json, const Span &span) {
+  json += '{';
+  appendMember(json, "traceId", span.trace);
+  appendMember(json, "spanId", span.id);
+  if (!span.parent.empty())
+    appendMember(json, "parentSpanId", span.parent);
+  if (!span.state.empty())
+    appendMember(json, "traceState", span.state);
+  appendMember(json, "name", span.name);
+  appendKey(json, "kind");
+  appendNumber(json, static_cast<int>(span.kind));
+  appendMember(json, "startTimeUnixNano", span.began);
+  appendMember(json, "endTimeUnixNano", span.ended);
+  appendAttributes(json, span.attributes);
+  if (span.isError)
+    json += R"(,"status":{"code":2})";
+  json += '}';
 }
 
 } // namespace
@@ -95,28 +139,21 @@ RequestTrace::Times RequestTrace::times() const {
   return known;
 }
 
+// Of each sampled request some spans come here, so no document of objects is made on the way.
 std::string otlpJson(const std::vector<Span> &spans, const std::vector<Span::Attribute> &resource) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  constexpr size_t usualSize = 640; // of a span
+  std::string json;
+  json.reserve(spans.size() * usualSize);
+  json += R"({"resourceSpans":[{"resource":{)";
+  appendAttributes(json, resource);
+  json += R"(},"scopeSpans":[{"scope":{"name":"vx-serve"},"spans":[)";
   for (const Span &span : spans) {
-    nlohmann::ordered_json entry = {{"traceId", span.trace}, {"spanId", span.id}};
-    if (!span.parent.empty())
-      entry["parentSpanId"] = span.parent;
-    if (!span.state.empty())
-      entry["traceState"] = span.state;
-    entry["name"] = span.name;
-    entry["kind"] = static_cast<int>(span.kind);
-    entry["startTimeUnixNano"] = std::to_string(span.began);
-    entry["endTimeUnixNano"] = std::to_string(span.ended);
-    entry["attributes"] = attributesJson(span.attributes);
-    if (span.isError)
-      entry["status"] = {{"code", 2}};
-    list.push_back(std::move(entry));
+    if (&span != &spans.front())
+      json += ',';
+    appendSpan(json, span);
   }
-  const nlohmann::ordered_json scope = {{"scope", {{"name", "vx-serve"}}}, {"spans", std::move(list)}};
-  const nlohmann::ordered_json body = {
-      {"resourceSpans", nlohmann::ordered_json::array({{{"resource", {{"attributes", attributesJson(resource)}}},
-                                                        {"scopeSpans", nlohmann::ordered_json::array({scope})}}})}};
-  return jsonText(body);
+  json += "]}]}]}";
+  return json;
 }
 
 } // namespace vx::serve

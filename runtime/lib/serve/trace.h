@@ -58,8 +58,8 @@ private:
 // A part of a trace. Times are nanoseconds since 1970.
 struct Span {
   enum class Kind : uint8_t { internal = 1, server = 2 };
-  using Attribute = std::pair<std::string, std::variant<std::string, int64_t>>;
-  std::string trace, id, parent = {}, state = {}, name; // the ids are hexadecimal
+  using Attribute = std::pair<std::string_view, std::variant<std::string, int64_t>>; // names are constants
+  std::string trace, id, parent = {}, state = {}, name;                              // the ids are hexadecimal
   Kind kind = Kind::internal;
   uint64_t began = 0, ended = 0;
   std::vector<Attribute> attributes = {};
