@@ -2,6 +2,7 @@
 import concurrent.futures
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -42,6 +43,12 @@ def check_reload(bench):
         write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\napi_keys_file = "{keys}"\n[[vx.server.model]]\nname = "digits"\nalias = ["numbers"]\n')
         server.wait_for(lambda: server.ask("GET", "/v2/models/numbers/ready", headers={"x-api-key": ADMIN})[0] == 200)
         server.wait_for(lambda: server.ask("GET", "/api/v1/health")[2]["config"] == "ok")
+        write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[server]\nport = 1\n[vx.server]\napi_keys_file = "{keys}"\n')
+        server.wait_for(lambda: "did you mean [vx.server]" in server.logged())
+        # Each line of the log has its level, and no second one.
+        for level, place, text in (("error", "2:1", "prot"), ("warning", "3:2", "[server] is not read, did you mean [vx.server]")):
+            lines = [line for line in server.logged().splitlines() if text in line]
+            bench.check(f"a line of the level {level}", lines and all(re.match(rf"\S+Z {level} {re.escape(config)}:{place}: ", line) and f": {level}: " not in line for line in lines), lines)
     # A server that others reach keeps its keys, also where the new file would have it listen elsewhere from the next start on.
     write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\nhost = "0.0.0.0"\napi_keys_file = "{keys}"\n')
     with Server(bench, f"--config={config}", name="reach") as server:

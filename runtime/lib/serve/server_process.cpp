@@ -245,7 +245,7 @@ private:
     const ConfigurationMessage *refusal = nullptr;
     for (const ConfigurationMessage &message : messages) {
       const bool isError = message.kind == ConfigurationMessage::Kind::error;
-      logLine(isError ? "error" : "warning", message.line());
+      logLine(isError ? "error" : "warning", message.origin.text() + ": " + message.text); // the level says its kind
       if (isError && !refusal)
         refusal = &message;
     }

@@ -31,7 +31,8 @@ using vx::serve::HttpResponse;
 using vx::serve::ServiceError;
 
 // Echoes bodies, /port says to which port a request came; /hold waits until the test replies, /none is refused before
-// its body, /drop is forgotten. x-api-key says whose request it is.
+// its body, /drop is forgotten, and a refusal of /long has more bytes than a connection takes from a server whose
+// client reads none. x-api-key says whose request it is.
 class EchoHandler : public vx::serve::HttpHandler {
 public:
   void admit(HttpRequest &head) override {
@@ -41,6 +42,7 @@ public:
       throw ServiceError(ErrorCode::not_found, "no such path");
   }
   void handle(std::shared_ptr<HttpExchange> exchange) override {
+    ++handled;
     if (exchange->request.path == "/drop")
       return;
     if (exchange->request.path == "/port")
@@ -55,6 +57,9 @@ public:
     changed.notify_all();
   }
   HttpResponse refuse(const HttpRequest &request, const ServiceError &error) override {
+    ++refused;
+    if (request.path == "/long")
+      return {.status = httpStatus(error.code), .body = std::string(longRefusal, 'r')};
     return {.status = httpStatus(error.code), .body = errorBody(error, request.id)};
   }
   void finished(const HttpRequest &, unsigned status, std::chrono::nanoseconds) override {
@@ -69,13 +74,14 @@ public:
   std::mutex lock;
   std::condition_variable changed;
   std::vector<std::shared_ptr<HttpExchange>> held;
-  std::atomic<size_t> gone = 0, lost = 0;
+  std::atomic<size_t> gone = 0, lost = 0, handled = 0, refused = 0;
+  static constexpr size_t longRefusal = 32 << 20;
 };
 
 // Waits for what other threads bring about.
 template <typename Condition>
-bool eventually(Condition condition) {
-  for (int i = 0; i < 2000; ++i) {
+bool eventually(Condition condition, int turns = 2000) {
+  for (int i = 0; i < turns; ++i) {
     if (condition())
       return true;
     std::this_thread::sleep_for(5ms);
@@ -151,6 +157,22 @@ TEST_F(HttpServerTest, whatComesOfABodyAfterItsDeadlineIsDropped) {
   client.send(std::string(90000, 'x'));
   client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(client.receive(), Not(HasSubstr("200 OK")));
+  EXPECT_TRUE(eventually([&] { return server->load().bytesInFlight == 0; }));
+}
+
+// A body that becomes whole while the refusal is being written is no request.
+TEST_F(HttpServerTest, whatComesOfABodyDuringItsRefusalIsDropped) {
+  start({.bodyTime = 100ms});
+  const RawClient client(server->port());
+  client.send("POST /long HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n0123456789");
+  ASSERT_TRUE(eventually([&] { return handler.refused == 1; }));
+  client.send(std::string(990, 'x'));
+  EXPECT_FALSE(eventually([&] { return handler.handled > 0; }, 60));
+  const std::string answer = client.receive();
+  ASSERT_GT(answer.size(), EchoHandler::longRefusal);
+  EXPECT_THAT(answer.substr(0, 100), StartsWith("HTTP/1.1 408"));
+  EXPECT_THAT(answer.substr(answer.size() - 100), EndsWith("rrr<end>"));
+  EXPECT_EQ(handler.refused, 1u);
   EXPECT_TRUE(eventually([&] { return server->load().bytesInFlight == 0; }));
 }
 
