@@ -1,13 +1,11 @@
 #include "pull.h"
 
-#include "command_line.h"
 #include "hub_client.h"
 #include "hub_repository.h"
 #include "tool_error.h"
 
 #include "file_hash.h"
 #include "file_text.h"
-#include "vx/base/byte_count.h"
 #include "vx/base/json_text.h"
 #include "vx/base/partial_file.h"
 #include "vx/base/printable.h"
@@ -392,32 +390,16 @@ void writeRecord(const std::string &folder, const HubAddress &address, const Rec
     throw workError("{}", error);
 }
 
-void report(const PullOptions &options, const HubAddress &address, const std::string &folder, const Record &record,
-            size_t fetched) {
-  uint64_t bytes = 0;
-  for (const HubFile &file : record.files)
-    bytes += file.size.value_or(0);
-  if (!options.json) {
-    printOut("{} at {}: {} file{}, {}, {} fetched\nwrote {}\n", address.repository(), record.commit,
-             record.files.size(), record.files.size() == 1 ? "" : "s", roundedByteCount(bytes), fetched, folder);
-    return;
-  }
-  HubJson files = HubJson::array();
-  for (const HubFile &file : record.files)
-    files.push_back({{"path", file.path}, {"bytes", file.size.value_or(0)}, {"hash", file.hash}});
-  printText(jsonText(HubJson{{"version", 1},
-                             {"name", address.repository()},
-                             {"commit", record.commit},
-                             {"folder", folder},
-                             {"fetched", fetched},
-                             {"files", files}},
-                     2) +
-            "\n");
-}
-
 } // namespace
 
-void pull(const char *tool, const PullOptions &options) {
+uint64_t PulledModel::bytes() const {
+  uint64_t bytes = 0;
+  for (const HubFile &file : files)
+    bytes += file.size.value_or(0);
+  return bytes;
+}
+
+PulledModel pull(const PullOptions &options, const std::function<void(const HubFile &file)> &onFetch) {
   const HubAddress address = parseHubAddress(options.address);
   if (options.folder.empty())
     throw usageError("pull: expected --model-dir, there is no HOME to write in");
@@ -437,7 +419,7 @@ void pull(const char *tool, const PullOptions &options) {
         throw fileError("'{}/{}': expected {} bytes with the hash {}, got another file or none; pull it without "
                         "--offline",
                         folder, file.path, file.size.value_or(0), file.hash);
-    return report(options, address, folder, *known, 0);
+    return {address.repository(), known->commit, folder, known->files, 0};
   }
   const char *hubUrl = std::getenv("VX_HUB_URL"), *token = std::getenv("HF_TOKEN");
   std::string url = hubUrl && *hubUrl ? hubUrl : defaultHub;
@@ -453,8 +435,7 @@ void pull(const char *tool, const PullOptions &options) {
       record.files.push_back(file);
       continue;
     }
-    if (!options.json)
-      printMessage("{}: {}  {}\n", tool, file.path, file.size ? roundedByteCount(*file.size) : "size unknown");
+    onFetch(file);
     const std::string target =
         fmt::format("/{}/resolve/{}/{}", address.repository(), listing.commit, escapePath(file.path));
     record.files.push_back(Download(hub, target, file, place, address.repository() + ": " + file.path).run());
@@ -468,7 +449,7 @@ void pull(const char *tool, const PullOptions &options) {
           isThere(folder + "/" + file.path, file))
         record.files.push_back(file);
   writeRecord(folder, address, record);
-  report(options, address, folder, record, fetched);
+  return {address.repository(), record.commit, folder, record.files, fetched};
 }
 
 } // namespace vx::tools

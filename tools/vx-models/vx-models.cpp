@@ -176,6 +176,23 @@ static std::string writeRegistry(const char *name, const ModelRegistry &registry
   return path;
 }
 
+static void pullAndTell(const char *name, const PullOptions &options, bool asJson) {
+  const PulledModel model = pull(options, [&](const HubFile &file) {
+    if (!asJson)
+      printMessage("{}: {}  {}\n", name, file.path, file.size ? vx::roundedByteCount(*file.size) : "size unknown");
+  });
+  if (!asJson)
+    return printOut("{} at {}: {} file{}, {}, {} fetched\nwrote {}\n", model.name, model.commit, model.files.size(),
+                    model.files.size() == 1 ? "" : "s", vx::roundedByteCount(model.bytes()), model.fetched,
+                    model.folder);
+  Json files = Json::array();
+  for (const HubFile &file : model.files)
+    files.push_back({{"path", file.path}, {"bytes", file.size.value_or(0)}, {"hash", file.hash}});
+  const Json document = {{"version", 1},           {"name", model.name},       {"commit", model.commit},
+                         {"folder", model.folder}, {"fetched", model.fetched}, {"files", files}};
+  printText(vx::jsonText(document, 2) + "\n");
+}
+
 static int run(const char *name, int argc, char **argv) {
   std::string command, what;
   bool json = false, writes = false;
@@ -215,8 +232,7 @@ static int run(const char *name, int argc, char **argv) {
   if (command == "pull") {
     pulling.address = what;
     pulling.folder = *configuration->modelDir;
-    pulling.json = json;
-    pull(name, pulling);
+    pullAndTell(name, pulling, json);
     return 0;
   }
   const ModelRegistry registry = command != "scan"
