@@ -2,12 +2,22 @@
 
 #include "command_line.h"
 #include "host_facts.h"
+#include "sibling_tool.h"
+#include "tool_error.h"
+
 #include "vx/base/host_memory.h"
 #include "vx/base/json_text.h"
 #include "vx/runtime/vx.hpp"
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <thread>
 
 namespace vx::tools {
@@ -37,12 +47,74 @@ static Json describeMachine() {
             {"address_space", orNull(process.addressSpace)}}}};
 }
 
-// Adds what only an open device tells.
-static void addFreeMemory(Json &device) {
+static std::optional<uint64_t> freeMemoryOf(const std::string &device) {
   uint64_t bytes = 0;
-  const vx_status status = vx_device_free_memory(device.value("device", "").c_str(), &bytes);
-  device["free_memory"] = status ? Json() : Json(bytes);
+  const vx_status status = vx_device_free_memory(device.c_str(), &bytes);
+  const bool isKnown = !status;
   vx_status_release(status);
+  return isKnown ? std::optional(bytes) : std::nullopt;
+}
+
+// That of a probe, see VX_PROBE_SECONDS. The runtime, which has read it before, warns of another text.
+static std::chrono::seconds probeTime() {
+  const char *text = std::getenv("VX_PROBE_SECONDS");
+  const std::string_view given = text ? text : "";
+  unsigned seconds = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), seconds);
+  const bool isNumber = error == std::errc() && end == given.data() + given.size() && seconds >= 1 && seconds <= 3600;
+  return std::chrono::seconds(isNumber ? seconds : 5);
+}
+
+static constexpr std::string_view freeMemoryMark = "free memory of ";
+
+void printFreeMemory(const std::string &devices) {
+  for (size_t begin = 0; begin < devices.size();) {
+    const size_t end = std::min(devices.find(',', begin), devices.size());
+    const std::string device = devices.substr(begin, end - begin);
+    begin = end + 1;
+    if (const std::optional<uint64_t> bytes = freeMemoryOf(device))
+      printOut("{}{}: {}\n", freeMemoryMark, device, *bytes);
+    std::fflush(stdout); // the next device may be one that ends the process
+  }
+}
+
+// The free memory of a backend's devices, which only an open device tells. A driver may hang or crash when it opens
+// one, so another process asks, as for the probe of the driver.
+static std::map<std::string, uint64_t> probeFreeMemory(const char *tool, const Json &backend) {
+  std::vector<std::string> devices;
+  for (const Json &device : backend["devices"])
+    devices.push_back(device.value("device", ""));
+  std::string output;
+  const ToolLimits limits = {.time = probeTime() * devices.size(), .output = &output};
+  try {
+    runSiblingTool("vx-info", {fmt::format("--free-memory={}", fmt::join(devices, ","))}, limits);
+  } catch (const ToolError &error) {
+    printMessage("{}: warning: {}: the free memory of devices is not known: {}\n", tool, backend.value("name", ""),
+                 error.what());
+  }
+  std::map<std::string, uint64_t> found;
+  for (const std::string &device : devices) {
+    // A vendor's library may write, too.
+    const std::string mark = fmt::format("{}{}: ", freeMemoryMark, device);
+    if (const size_t at = output.find(mark); at != std::string::npos)
+      found[device] = std::strtoull(output.c_str() + at + mark.size(), nullptr, 10);
+  }
+  return found;
+}
+
+static void addFreeMemory(const char *tool, Json &backend) {
+  const char *probe = std::getenv("VX_PROBE");
+  const bool isVendors = backend["name"] != "cpu" && backend["name"] != "null";
+  const bool isProbed = isVendors && probe && *probe && std::string_view(probe) != "0";
+  const std::map<std::string, uint64_t> probed =
+      isProbed ? probeFreeMemory(tool, backend) : std::map<std::string, uint64_t>();
+  for (Json &device : backend["devices"]) {
+    const std::string name = device.value("device", "");
+    const auto known = probed.find(name);
+    device["free_memory"] = !isProbed               ? orNull(freeMemoryOf(name))
+                            : known != probed.end() ? Json(known->second)
+                                                    : Json();
+  }
 }
 
 static std::string gibText(uint64_t bytes) {
@@ -102,12 +174,11 @@ static void printDevice(const Json &device) {
   printOut("\n  features: {}\n", features.empty() ? "none" : features);
 }
 
-void printDevices(bool asJson) {
+void printDevices(const char *tool, bool asJson) {
   Json list = Json::parse(vx::listDevices());
   for (Json &backend : list["backends"])
     if (backend.contains("devices"))
-      for (Json &device : backend["devices"])
-        addFreeMemory(device);
+      addFreeMemory(tool, backend);
   const Json machine = describeMachine();
   if (asJson) {
     Json document = {{"version", list["version"]}, {"machine", machine}, {"backends", list["backends"]}};

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace vx::tools {
 
@@ -60,7 +61,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A process that has been started, and what it says on stderr.
+// A process that has been started, and its text on stderr, or on stdout if `limits` has a place for that.
 class Running {
 public:
   Running(const std::string &path, const std::vector<std::string> &arguments, const ToolLimits &limits);
@@ -80,7 +81,7 @@ public:
 
 private:
   // Of the copy of this process, where only what signal handlers may call can be called.
-  [[noreturn]] static void become(char *const *words, int errors, int nothing, const rlimit &memory, pid_t parent);
+  [[noreturn]] static void become(char *const *words, int output, int errors, const rlimit &memory, pid_t parent);
 
   static constexpr size_t mostSaid = 64 << 10;
   pid_t process = -1;
@@ -104,7 +105,7 @@ Running::Running(const std::string &path, const std::vector<std::string> &argume
   const pid_t parent = ::getpid();
   process = ::fork();
   if (process == 0)
-    become(words.data(), ends[1], nothing, memory, parent);
+    become(words.data(), limits.output ? ends[1] : nothing, limits.output ? nothing : ends[1], memory, parent);
   const int error = errno;
   ::close(ends[1]);
   ::close(nothing);
@@ -115,7 +116,7 @@ Running::Running(const std::string &path, const std::vector<std::string> &argume
   }
 }
 
-void Running::become(char *const *words, int errors, int nothing, const rlimit &memory, pid_t parent) {
+void Running::become(char *const *words, int output, int errors, const rlimit &memory, pid_t parent) {
   // A group of its own, so that what it starts ends with it.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -127,7 +128,7 @@ void Running::become(char *const *words, int errors, int nothing, const rlimit &
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::dup2(nothing, STDOUT_FILENO);
+  ::dup2(output, STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
   // Sockets of libraries among them, which clients would wait at.
   if (::syscall(SYS_close_range, 3u, ~0u, 0u) != 0)
@@ -181,6 +182,8 @@ void runSiblingTool(const std::string &tool, const std::vector<std::string> &arg
     before = running.said.size();
     isOpen = running.listen(0);
   }
+  if (limits.output)
+    *limits.output = std::exchange(running.said, {});
   if (isStopped)
     throw workError("'{}' was ended with the process that had started it", path);
   if (isLate)

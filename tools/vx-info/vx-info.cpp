@@ -247,9 +247,14 @@ static int probe(const std::string &backend) {
 }
 
 static int run(const char *name, int argc, char **argv) {
-  // A flag for the runtime alone, which --help does not list.
+  // Flags for the runtime, and for another process of this tool, which --help does not list.
   if (constexpr std::string_view flag = "--probe="; argc == 2 && std::string_view(argv[1]).starts_with(flag))
     return probe(argv[1] + flag.size());
+  if (constexpr std::string_view flag = "--free-memory="; argc == 2 && std::string_view(argv[1]).starts_with(flag)) {
+    ::setenv("VX_PROBE", "0", 1);
+    printFreeMemory(argv[1] + flag.size());
+    ::_exit(0); // a driver may hang when the process ends
+  }
   std::string path;
   bool json = false;
   bool verify = false;
@@ -265,7 +270,7 @@ static int run(const char *name, int argc, char **argv) {
   if (hardware && (verify || !path.empty()))
     throw usageError("--hardware goes without a module, got {}", verify ? "--verify" : "'" + path + "'");
   if (hardware) {
-    printDevices(json);
+    printDevices(name, json);
     return 0;
   }
   if (path.empty())

@@ -420,7 +420,7 @@ static int run(const char *name, int argc, char **argv) {
   if (!parseOptions(name, argc, argv, options))
     return 0;
   if (options.listDevices) {
-    printDevices(options.json);
+    printDevices(name, options.json);
     return 0;
   }
 

@@ -103,3 +103,41 @@ TEST_F(DriverProbe, driversThatAnswerAreUsed) {
 }
 
 TEST_F(DriverProbe, withoutItTheToolHasTheFault) { EXPECT_EQ(run("exit 7", VX_INFO " --hardware", "VX_PROBE=0"), 7); }
+
+// The driver finds its devices, and ends the process that opens one.
+TEST_F(DriverProbe, freeMemoryIsAskedForInAnotherProcess) {
+  const std::string variables = "VX_PROBE_SECONDS=60 VX_CUDA_LIBRARY=" VX_TEST_STAND_IN_CUDA;
+  for (const char *tool : {VX_INFO " --hardware", VX_RUN " --list-devices"}) {
+    EXPECT_EQ(run("abort", tool, variables), 0) << err();
+    EXPECT_NE(out().find("cuda:1: Stand-in 1"), std::string::npos) << out();
+    EXPECT_NE(out().find("\n  memory: 1024.0 GiB, 0.0 GiB free\n"), std::string::npos) << out();
+    EXPECT_EQ(err(), "");
+    EXPECT_EQ(run("abort", tool, variables + " VX_STAND_IN_CRASH=cuMemGetInfo"), 0) << err();
+    EXPECT_NE(out().find("cuda:1: Stand-in 1"), std::string::npos) << out();
+    EXPECT_NE(out().find("\n  memory: 1024.0 GiB\n"), std::string::npos) << out();
+    EXPECT_NE(err().find(": warning: cuda: the free memory of devices is not known: '"), std::string::npos) << err();
+    EXPECT_NE(err().find("' was ended by signal 6"), std::string::npos) << err();
+  }
+  EXPECT_EQ(run("abort", VX_INFO " --hardware --json", variables), 0);
+  for (const auto &backend : nlohmann::json::parse(out())["backends"])
+    for (const auto &device : backend.value("devices", nlohmann::json::array())) {
+      if (backend["name"] == "cuda")
+        EXPECT_EQ(device["free_memory"], 1000) << device;
+      if (backend["name"] == "cpu")
+        EXPECT_GT(device["free_memory"].get<uint64_t>(), 0u);
+    }
+  EXPECT_EQ(run("abort", VX_INFO " --hardware --json", variables + " VX_STAND_IN_CRASH=cuMemGetInfo"), 0);
+  for (const auto &backend : nlohmann::json::parse(out())["backends"])
+    if (backend["name"] == "cuda")
+      EXPECT_TRUE(backend["devices"][0]["free_memory"].is_null());
+  // Without a probe it is this process that ends.
+  EXPECT_EQ(run("abort", VX_INFO " --hardware", variables + " VX_STAND_IN_CRASH=cuMemGetInfo VX_PROBE=0"), 128 + 6);
+}
+
+// What a library writes between the lines is no size.
+TEST_F(DriverProbe, freeMemoryIsThatOfItsDevice) {
+  EXPECT_EQ(run("", VX_INFO " --free-memory=cpu:0,null:0,cuda:0", "VX_CUDA_LIBRARY=" VX_TEST_STAND_IN_CUDA), 0);
+  EXPECT_EQ(out().find("free memory of cpu:0: "), 0u) << out();
+  EXPECT_NE(out().find("\nfree memory of cuda:0: 1000\n"), std::string::npos) << out();
+  EXPECT_EQ(out().find("null"), std::string::npos) << out();
+}
