@@ -7,8 +7,9 @@
 
 namespace vx::serve {
 
-BatchQueue::BatchQueue(std::vector<std::unique_ptr<BatchRunner>> given, const BatchLimits &limits)
-    : runners(std::move(given)), limits(limits) {
+BatchQueue::BatchQueue(std::vector<std::unique_ptr<BatchRunner>> given, const BatchLimits &limits,
+                       std::unique_ptr<BatchJoiner> joiner)
+    : runners(std::move(given)), joiner(std::move(joiner)), limits(limits) {
   start();
 }
 
@@ -25,8 +26,15 @@ void BatchQueue::start() {
 
 BatchQueue::~BatchQueue() { stop(); }
 
+BatchJob *BatchQueue::lastOf(const std::string &key) const {
+  for (auto entry = queue.rbegin(); entry != queue.rend(); ++entry)
+    if (entry->job->key == key)
+      return entry->job.get();
+  return nullptr;
+}
+
 void BatchQueue::submit(std::shared_ptr<BatchJob> job) {
-  std::lock_guard guard(lock);
+  std::unique_lock guard(lock);
   if (isStopped)
     throw ServiceError(ErrorCode::draining, "the model is being unloaded; retry later").after(1);
   if (queue.size() >= limits.queue) {
@@ -42,8 +50,13 @@ void BatchQueue::submit(std::shared_ptr<BatchJob> job) {
   job->came = Clock::now();
   if (job->trace)
     job->trace->wait(job->came);
-  queue.push_back({std::move(job), !isIdle});
+  BatchJob *before = joiner && !job->key.empty() ? lastOf(job->key) : nullptr;
+  const bool isPlaced = before && joiner->place(*before, *job, limits.rows);
+  queue.push_back({job, !isIdle});
   changed.notify_all();
+  guard.unlock();
+  if (isPlaced)
+    joiner->join(*job);
 }
 
 void BatchQueue::forget(const std::shared_ptr<BatchJob> &job) {

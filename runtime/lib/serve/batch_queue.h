@@ -67,6 +67,17 @@ public:
   virtual std::string device() const { return ""; }
 };
 
+// Joins jobs while they wait, so that less is left to do when a batch begins. Thread-safe.
+class BatchJoiner {
+public:
+  virtual ~BatchJoiner() = default;
+  // Gives a job that comes a place after `before`, the last one of its key that waits, in a batch of `mostRows`. True:
+  // `join` is to be called. Called with the queue locked, so it does no work.
+  virtual bool place(BatchJob &before, BatchJob &job, size_t mostRows) = 0;
+  // By the thread that submits the job.
+  virtual void join(BatchJob &job) = 0;
+};
+
 struct BatchLimits {
   size_t queue = 256;    // jobs that wait
   size_t rows = 32;      // of a batch; one job with more is a batch of its own
@@ -81,7 +92,8 @@ class BatchQueue {
 public:
   // One runner or more, each with a thread: whichever is idle takes the next batch. A runner that throws
   // ErrorCode::device_lost leaves if another one is left, which runs its jobs.
-  BatchQueue(std::vector<std::unique_ptr<BatchRunner>> runners, const BatchLimits &limits);
+  BatchQueue(std::vector<std::unique_ptr<BatchRunner>> runners, const BatchLimits &limits,
+             std::unique_ptr<BatchJoiner> joiner = nullptr);
   BatchQueue(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits);
   // Ends the jobs that wait as `stop` does.
   ~BatchQueue();
@@ -116,7 +128,11 @@ private:
   // When the oldest job has waited for others long enough.
   Clock::time_point windowEnd() const;
 
+  // The last job of a key that waits; null: none.
+  BatchJob *lastOf(const std::string &key) const;
+
   std::vector<std::unique_ptr<BatchRunner>> runners;
+  const std::unique_ptr<BatchJoiner> joiner; // null: the runners join
   mutable std::mutex lock;
   std::condition_variable changed;
   BatchLimits limits;

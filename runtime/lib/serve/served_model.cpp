@@ -63,7 +63,11 @@ ServedModel::ServedModel(const ModelSettings &given, const Module &moduleOf, Met
     for (const auto &device : devices)
       runners.push_back(std::make_unique<TensorRunner>(*device, facts, settings.deterministic ? limits.rows : 0,
                                                        metrics, settings.name));
-    served.push_back({std::move(facts), std::make_shared<BatchQueue>(std::move(runners), limits)});
+    std::unique_ptr<BatchJoiner> joiner;
+    if (facts.rows.canJoin)
+      joiner = std::make_unique<RowJoiner>(
+          facts.rows.inputs, [&first = *devices[0]](size_t size) { return first.current().hostMemory(size); });
+    served.push_back({std::move(facts), std::make_shared<BatchQueue>(std::move(runners), limits, std::move(joiner))});
   }
   if (embedder()) {
     std::vector<std::unique_ptr<BatchRunner>> runners;

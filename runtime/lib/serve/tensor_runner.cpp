@@ -32,11 +32,6 @@ bool isTelling(const Value &output) {
          std::ranges::any_of(values, [&](float value) { return value != values[0]; });
 }
 
-size_t rowBytes(const Value &value) {
-  const int64_t rows = rowsOf(value);
-  return rows > 0 ? static_cast<size_t>(value.info().size) / static_cast<size_t>(rows) : 0;
-}
-
 } // namespace
 
 Value sliceRows(const Value &tensor, int64_t begin, int64_t count) {
@@ -66,12 +61,12 @@ Value makeUpRows(const Value &tensor, int64_t rows, std::mt19937 &random) {
 
 } // namespace
 
-Value joinRows(std::span<const Value> parts, int64_t rows, MemoryPool &pool) {
+Value joinRows(std::span<const Value> parts, int64_t rows, const RowMemory &memory) {
   std::vector<int64_t> dims(parts[0].dims().begin(), parts[0].dims().end());
   dims[0] = rows;
   const size_t bytes = rowBytes(parts[0]), size = static_cast<size_t>(rows) * bytes;
   // Each byte is written once, where a device reads it.
-  std::shared_ptr<std::byte> joined = pool.take(size);
+  std::shared_ptr<std::byte> joined = memory(size);
   size_t at = 0;
   for (const Value &part : parts) {
     const std::span<const std::byte> from = part.bytes();
@@ -178,12 +173,24 @@ void TensorRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
   metrics.countBatch(model, source.deviceName(), rows, filled, 0, Clock::now() - began);
 }
 
-size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
-  const auto jobOf = [](const std::shared_ptr<BatchJob> &job) -> TensorJob & { return static_cast<TensorJob &>(*job); };
+static TensorJob &jobOf(const std::shared_ptr<BatchJob> &job) { return static_cast<TensorJob &>(*job); }
+
+// Whether the jobs have their places in the same memory, in this order and without a gap.
+static bool areJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
+  size_t row = 0;
+  for (const auto &job : jobs) {
+    if (!jobOf(job).joined || jobOf(job).joined != jobOf(jobs[0]).joined || jobOf(job).joinedAt != row)
+      return false;
+    row += job->rows;
+  }
+  return true;
+}
+
+std::vector<Value> TensorRunner::joinInputs(std::span<const std::shared_ptr<BatchJob>> jobs, size_t rows) {
   const TensorJob &first = jobOf(jobs[0]);
-  int64_t rows = 0;
-  for (const auto &job : jobs)
-    rows += static_cast<int64_t>(job->rows);
+  if (areJoined(jobs))
+    if (std::optional<std::vector<Value>> joined = first.joined->take(jobs.size(), rows))
+      return *std::move(joined);
   std::vector<Value> inputs;
   for (size_t i = 0; i < first.inputs.size(); ++i) {
     if (!facts.rows.inputs[i]) {
@@ -193,8 +200,16 @@ size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) 
     std::vector<Value> parts;
     for (const auto &job : jobs)
       parts.push_back(jobOf(job).inputs[i]);
-    inputs.push_back(joinRows(parts, rows, memory));
+    inputs.push_back(joinRows(parts, static_cast<int64_t>(rows), memory));
   }
+  return inputs;
+}
+
+size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
+  int64_t rows = 0;
+  for (const auto &job : jobs)
+    rows += static_cast<int64_t>(job->rows);
+  const std::vector<Value> inputs = joinInputs(jobs, static_cast<size_t>(rows));
   // Runs of so many rows each, the last one filled up; or one of all.
   const int64_t most = fixedRows > 0 ? static_cast<int64_t>(fixedRows) : rows;
   std::vector<std::vector<Value>> pieces(facts.rows.outputs.size());

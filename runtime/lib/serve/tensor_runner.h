@@ -2,8 +2,7 @@
 #ifndef VX_SERVE_TENSOR_RUNNER_H
 #define VX_SERVE_TENSOR_RUNNER_H
 
-#include "batch_queue.h"
-#include "memory_pool.h"
+#include "joined_rows.h"
 #include "metrics.h"
 #include "module_facts.h"
 #include "row_counts.h"
@@ -26,6 +25,10 @@ public:
       done(std::move(outputs));
   }
   const std::vector<Value> inputs;
+  // Where its rows have a place already, and the first one of them; null: nowhere. RowJoiner sets them while the job is
+  // in a queue.
+  std::shared_ptr<JoinedRows> joined;
+  size_t joinedAt = 0;
 
 private:
   void tellFailure(const ServiceError &error) override { failed(error); }
@@ -58,6 +61,8 @@ public:
 
 private:
   std::vector<Value> call(std::span<const Value> inputs);
+  // The inputs of jobs that run together.
+  std::vector<Value> joinInputs(std::span<const std::shared_ptr<BatchJob>> jobs, size_t rows);
   // How many rows were filled up.
   size_t runJoined(std::span<const std::shared_ptr<BatchJob>> jobs);
   // Whether rows of the inputs' kind have the same bits in a run of so many and in one of `fixedRows`.
@@ -69,15 +74,16 @@ private:
   Metrics &metrics;
   const std::string model;
   Instance instance;
+  // From which the device copies by itself.
+  const RowMemory memory = [this](size_t size) { return instance.hostMemory(size); };
   Call place;
   RowCounts rowCounts;
-  MemoryPool memory;
 };
 
 // Rows [begin, begin + count) of a tensor.
 Value sliceRows(const Value &tensor, int64_t begin, int64_t count);
-// Tensors of one type one below another, and then copies of the first row up to `rows` of them, in memory of `pool`.
-Value joinRows(std::span<const Value> parts, int64_t rows, MemoryPool &pool);
+// Tensors of one type one below another, and then copies of the first row up to `rows` of them.
+Value joinRows(std::span<const Value> parts, int64_t rows, const RowMemory &memory);
 
 } // namespace vx::serve
 

@@ -287,6 +287,47 @@ TEST_F(BatchQueueTest, stopFailsWhatWaits) {
 
 // Ten thousand requests from several threads, some of which go again: each other one runs once, those of a thread and
 // a key in their order.
+// Records the jobs that are placed, each with the one before it, and that the queue is free while a job is joined.
+struct Joiner : vx::serve::BatchJoiner {
+  bool place(BatchJob &before, BatchJob &job, size_t mostRows) override {
+    const int number = static_cast<Job &>(job).number;
+    placed.push_back({static_cast<Job &>(before).number, number, static_cast<int>(mostRows)});
+    return number != 4;
+  }
+  void join(BatchJob &job) override {
+    joined.push_back(static_cast<Job &>(job).number);
+    waiting.push_back(queue->waiting());
+  }
+  BatchQueue *queue = nullptr;
+  std::vector<std::vector<int>> placed;
+  std::vector<int> joined;
+  std::vector<size_t> waiting;
+};
+
+TEST_F(BatchQueueTest, jobsThatWaitAreJoinedByTheirSubmitters) {
+  auto owned = std::make_unique<Joiner>();
+  Joiner &joiner = *owned;
+  std::vector<std::unique_ptr<vx::serve::BatchRunner>> runners;
+  runners.push_back(std::make_unique<Runner>(record));
+  batcher = std::make_unique<BatchQueue>(std::move(runners), BatchLimits{.rows = 8}, std::move(owned));
+  joiner.queue = batcher.get();
+  holdUp();
+  submit(1);
+  submit(2, "b");
+  submit(3);
+  submit(4);
+  submit(5, "");
+  submit(6, "b");
+  submit(7, "");
+  submit(8);
+  EXPECT_THAT(joiner.placed,
+              ElementsAre(ElementsAre(1, 3, 8), ElementsAre(3, 4, 8), ElementsAre(2, 6, 8), ElementsAre(4, 8, 8)));
+  EXPECT_THAT(joiner.joined, ElementsAre(3, 6, 8));
+  EXPECT_THAT(joiner.waiting, ElementsAre(3u, 6u, 8u));
+  record.open();
+  record.waitForJobs(9);
+}
+
 TEST_F(BatchQueueTest, nobodyIsLostDoubledOrOvertaken) {
   start({.queue = 100000, .rows = 7, .timeout = 0ms});
   constexpr int threads = 4, each = 2500;

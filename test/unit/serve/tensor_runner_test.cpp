@@ -89,4 +89,114 @@ TEST_F(TensorRunnerTest, otherwiseRunsHaveTheirOwnRows) {
   EXPECT_NE(run(runner, 1, about.rows), run(runner, 3, about.rows));
 }
 
+// Two jobs with a text each, whose tensors read bytes that a test overwrites.
+class JoinedJobsTest : public TensorRunnerTest {
+protected:
+  static constexpr int64_t length = 1024;
+  struct Text {
+    std::vector<int32_t> ids = std::vector<int32_t>(length), mask = std::vector<int32_t>(length, 1);
+    std::shared_ptr<TensorJob> job;
+    std::string bytes, failure;
+  };
+
+  void SetUp() override {
+    for (int32_t i = 0; i < 2; ++i) {
+      Text &text = texts[static_cast<size_t>(i)];
+      fill(text, 5 + i);
+      const std::array<int64_t, 2> dims = {1, length};
+      text.job = std::make_shared<TensorJob>(
+          std::vector<vx::Value>{vx::Value::wrap(VX_I32, dims, text.ids.data(), length * 4),
+                                 vx::Value::wrap(VX_I32, dims, text.mask.data(), length * 4)},
+          [&text](const std::vector<vx::Value> &outputs) {
+            text.bytes.assign(reinterpret_cast<const char *>(outputs[0].bytes().data()), outputs[0].bytes().size());
+          },
+          [&text](const ServiceError &error) { text.failure = error.what(); });
+      describeJob(*text.job, about.rows);
+    }
+    ASSERT_EQ(texts[0].job->key, texts[1].job->key);
+  }
+  static void fill(Text &text, int32_t first) {
+    for (size_t i = 0; i < text.ids.size(); ++i)
+      text.ids[i] = first + static_cast<int32_t>(i) % 20;
+  }
+  // The embedding of a text by itself.
+  std::string alone(int32_t first) {
+    Text text;
+    fill(text, first);
+    const std::array<int64_t, 2> dims = {1, length};
+    vx::Call call(source.instance, *about.function);
+    const std::vector<vx::Value> outputs =
+        call.run(std::vector<vx::Value>{vx::Value::raw(VX_I32, dims, text.ids.data(), length * 4),
+                                        vx::Value::raw(VX_I32, dims, text.mask.data(), length * 4)});
+    return {reinterpret_cast<const char *>(outputs[0].bytes().data()), outputs[0].bytes().size()};
+  }
+  void run(TensorRunner &runner, size_t first, size_t second) {
+    const std::array<std::shared_ptr<BatchJob>, 2> jobs = {texts[first].job, texts[second].job};
+    runner.run(jobs);
+    EXPECT_EQ(texts[0].failure + texts[1].failure, "");
+  }
+  // Places both, copies their rows, and changes their own bytes then.
+  void join() {
+    ASSERT_TRUE(joiner.place(*texts[0].job, *texts[1].job, 8));
+    joiner.join(*texts[1].job);
+    fill(texts[0], 15);
+    fill(texts[1], 16);
+  }
+
+  const FunctionFacts about = facts("embed_mean");
+  RowJoiner joiner{{true, true}, [this](size_t size) { return source.instance.hostMemory(size); }};
+  std::array<Text, 2> texts;
+};
+
+TEST_F(JoinedJobsTest, rowsThatWereJoinedAheadAreUsed) {
+  for (const size_t fixedRows : {0u, 4u}) {
+    SetUp();
+    TensorRunner runner(source, about, fixedRows, metrics, "m");
+    join();
+    run(runner, 0, 1);
+    EXPECT_EQ(texts[0].bytes, alone(5));
+    EXPECT_EQ(texts[1].bytes, alone(6));
+  }
+}
+
+// A client has gone meanwhile, or a batch has other jobs: rows are joined as without a place.
+TEST_F(JoinedJobsTest, otherJobsAreJoinedWhenTheyRun) {
+  TensorRunner runner(source, about, 0, metrics, "m");
+  join();
+  run(runner, 1, 0);
+  EXPECT_EQ(texts[0].bytes, alone(15));
+  EXPECT_EQ(texts[1].bytes, alone(16));
+  SetUp();
+  join();
+  texts[1].job->joined = nullptr;
+  run(runner, 0, 1);
+  EXPECT_EQ(texts[0].bytes, alone(15));
+  EXPECT_EQ(texts[1].bytes, alone(16));
+  // One that has the last place in the memory of another batch.
+  SetUp();
+  join();
+  const auto other = std::make_shared<JoinedRows>(texts[0].job->inputs, std::vector<bool>{true, true}, 8,
+                                                  [this](size_t size) { return source.instance.hostMemory(size); });
+  other->place(texts[0].job->inputs, 1);
+  other->place(texts[1].job->inputs, 1);
+  texts[1].job->joined = other;
+  run(runner, 0, 1);
+  EXPECT_EQ(texts[0].bytes, alone(15));
+  EXPECT_EQ(texts[1].bytes, alone(16));
+  // A third one had a place, and went.
+  SetUp();
+  join();
+  texts[0].job->joined->place(texts[0].job->inputs, 1);
+  run(runner, 0, 1);
+  EXPECT_EQ(texts[0].bytes, alone(15));
+}
+
+TEST_F(JoinedJobsTest, oneThatRunsAloneReadsItsOwnBytes) {
+  TensorRunner runner(source, about, 0, metrics, "m");
+  join();
+  const std::array<std::shared_ptr<BatchJob>, 1> jobs = {texts[1].job};
+  runner.run(jobs);
+  EXPECT_EQ(texts[1].bytes, alone(16));
+}
+
 } // namespace
