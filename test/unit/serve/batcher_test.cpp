@@ -7,9 +7,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <thread>
+
+#include <dlfcn.h>
+
+// That of the runtime, whose calls are counted.
+static std::atomic<int> hostAllocations = 0;
+vx_status vx_instance_host_alloc(vx_instance *instance, uint64_t size, void **out_data) {
+  static const auto runtimes =
+      reinterpret_cast<decltype(&vx_instance_host_alloc)>(::dlsym(RTLD_NEXT, "vx_instance_host_alloc"));
+  ++hostAllocations;
+  return runtimes(instance, size, out_data);
+}
 
 namespace {
 
@@ -18,10 +31,10 @@ using namespace vx::serve;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
-std::vector<vx::Value> inputsOf(size_t rows, int32_t seed) {
-  const std::array<int64_t, 2> dims = {static_cast<int64_t>(rows), 3};
-  std::vector<int32_t> ids, mask(rows * 3, 1);
-  for (size_t i = 0; i < rows * 3; ++i)
+std::vector<vx::Value> inputsOf(size_t rows, int32_t seed, size_t length = 3) {
+  const std::array<int64_t, 2> dims = {static_cast<int64_t>(rows), static_cast<int64_t>(length)};
+  std::vector<int32_t> ids, mask(rows * length, 1);
+  for (size_t i = 0; i < rows * length; ++i)
     ids.push_back(5 + (seed + static_cast<int32_t>(i) * 7) % 26);
   return {vx::Value::raw(VX_I32, dims, ids.data(), ids.size() * 4),
           vx::Value::raw(VX_I32, dims, mask.data(), mask.size() * 4)};
@@ -88,6 +101,76 @@ TEST_F(BatcherTest, resultsAreThoseOfCallsAlone) {
     EXPECT_EQ(batcher.counts().rows, rows);
     EXPECT_LT(batcher.counts().batches, 100u);
     EXPECT_EQ(batcher.waiting(), 0u);
+  }
+}
+
+// Rows of 4 KiB and more are joined by the threads that submit them, while some requests leave the queue.
+TEST_F(BatcherTest, longRowsAreThoseOfCallsAlone) {
+  constexpr size_t threads = 4, calls = 60, length = 512;
+  const vx::Module busy(vx::test::writeEmbeddingModule("batcher-busy.vxm", {.work = 100'000}));
+  BatcherOptions all = options();
+  all.devices = {"cpu", "cpu"};
+  all.rows = 8;
+  Batcher batcher(busy, all);
+  std::vector<std::vector<std::string>> got(threads);
+  std::vector<std::thread> submitting;
+  for (size_t t = 0; t < threads; ++t)
+    submitting.emplace_back([&, t] {
+      std::vector<std::future<std::vector<vx::Value>>> results;
+      for (size_t i = 0; i < calls; ++i) {
+        const bool isShort = i % 7 == 3;
+        const auto deadline = isShort ? std::chrono::steady_clock::now() + 300us : Batcher::Deadline::max();
+        results.push_back(
+            batcher.submit(inputsOf(1 + i % 3, static_cast<int32_t>(t * calls + i), length), "embed_mean", deadline));
+        if (i % 16 == 15)
+          results.back().wait();
+      }
+      for (auto &result : results) {
+        try {
+          got[t].push_back(bytesOf(result.get()));
+        } catch (const BatchError &error) {
+          got[t].push_back(error.kind() == BatchError::Kind::deadline ? "late" : error.what());
+        }
+      }
+    });
+  for (std::thread &thread : submitting)
+    thread.join();
+  const vx::Instance alone(busy, {.device = "cpu", .threads = 1});
+  vx::Call call(alone, busy.functions()[0]);
+  ASSERT_STREQ(busy.functions()[0].name, "embed_mean");
+  for (size_t t = 0; t < threads; ++t)
+    for (size_t i = 0; i < calls; ++i)
+      if (i % 7 != 3 || got[t][i] != "late")
+        ASSERT_EQ(got[t][i], bytesOf(call.run(inputsOf(1 + i % 3, static_cast<int32_t>(t * calls + i), length))))
+            << t << " " << i;
+  EXPECT_LT(batcher.counts().batches, threads * calls);
+}
+
+// While one runs: what becomes of their own bytes then does not matter.
+TEST_F(BatcherTest, longRowsAreJoinedBeforeTheyRun) {
+  for (const size_t length : {512u, 511u}) {
+    const std::array<int64_t, 2> dims = {1, static_cast<int64_t>(length)};
+    std::vector<int32_t> ids(length, 7), mask(length, 1);
+    const std::vector<vx::Value> inputs = {vx::Value::wrap(VX_I32, dims, ids.data(), length * 4),
+                                           vx::Value::wrap(VX_I32, dims, mask.data(), length * 4)};
+    Batcher batcher(slow, options());
+    const std::string before = bytesOf(batcher.run(inputs, "embed_mean"));
+    std::fill(ids.begin(), ids.end(), 8);
+    const std::string after = bytesOf(batcher.run(inputs, "embed_mean"));
+    ASSERT_NE(before, after);
+    std::fill(ids.begin(), ids.end(), 7);
+    auto running = batcher.submit(inputsOf(8, 0), "embed_mean");
+    while (batcher.waiting() != 0)
+      std::this_thread::sleep_for(1ms);
+    hostAllocations = 0;
+    auto first = batcher.submit(inputs, "embed_mean"), second = batcher.submit(inputs, "embed_mean");
+    // In memory that the device copies from; shorter rows are joined when they run.
+    const bool isLong = length == 512;
+    EXPECT_EQ(hostAllocations, isLong ? 2 : 0);
+    std::fill(ids.begin(), ids.end(), 8);
+    EXPECT_EQ(bytesOf(first.get()), isLong ? before : after);
+    EXPECT_EQ(bytesOf(second.get()), isLong ? before : after);
+    EXPECT_EQ(hostAllocations, 2);
   }
 }
 

@@ -104,6 +104,8 @@ TEST_F(DriverProbe, driversThatAnswerAreUsed) {
 
 TEST_F(DriverProbe, withoutItTheToolHasTheFault) { EXPECT_EQ(run("exit 7", VX_INFO " --hardware", "VX_PROBE=0"), 7); }
 
+#ifdef VX_TEST_STAND_IN_CUDA // with the driver of cuda
+
 // The driver finds its devices, and ends the process that opens one.
 TEST_F(DriverProbe, freeMemoryIsAskedForInAnotherProcess) {
   const std::string variables = "VX_PROBE_SECONDS=60 VX_CUDA_LIBRARY=" VX_TEST_STAND_IN_CUDA;
@@ -141,3 +143,5 @@ TEST_F(DriverProbe, freeMemoryIsThatOfItsDevice) {
   EXPECT_NE(out().find("\nfree memory of cuda:0: 1000\n"), std::string::npos) << out();
   EXPECT_EQ(out().find("null"), std::string::npos) << out();
 }
+
+#endif
