@@ -94,6 +94,19 @@ TEST_F(FreeBlocks, soManyBytesAreKept) {
   EXPECT_EQ(there, (std::set<int>{}));
 }
 
+// A block that is taken is none of them.
+TEST_F(FreeBlocks, aBlockComesAndGoes) {
+  vx::FreeBlocks<Block> blocks({.idleBytes = 100});
+  fill(blocks, {60});
+  for (int turn = 0; turn < 3; ++turn) {
+    std::optional<Block> block = blocks.take(60);
+    ASSERT_TRUE(block) << turn;
+    blocks.noteUsed(60);
+    blocks.give(std::move(*block), 60);
+  }
+  EXPECT_EQ(there, (std::set<int>{0}));
+}
+
 TEST_F(FreeBlocks, asManyBytesAsAreInUseAreKept) {
   vx::FreeBlocks<Block> blocks({.idleBytes = 100});
   blocks.noteUsed(300);
