@@ -305,6 +305,13 @@ Result MemFreeHost(void *host) {
   work().giveBack("memory of the host", {address, range.end - range.begin});
   return freeMemory(address);
 }
+// A card with memory of its own.
+Result DeviceGetAttribute(int *value, DeviceAttribute, int) {
+  *value = 0;
+  return Success;
+}
+Result MemHostRegister(void *, size_t, unsigned) { return ErrorInvalidValue; }
+Result MemHostUnregister(void *) { return ErrorInvalidValue; }
 Result MemHostGetDevicePointer(DevicePtr *address, void *host, unsigned) {
   *address = reinterpret_cast<DevicePtr>(host);
   return Success;

@@ -2,6 +2,7 @@
 
 #include "base/forks.h"
 #include "exec/call_state.h"
+#include "exec/page_runs.h"
 
 #include <fmt/ranges.h>
 
@@ -9,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <unistd.h>
 
 namespace vx {
 
@@ -187,7 +189,9 @@ Status DeviceModule::prepare() {
                          .addContext(fmt::format("{}: instance", loadedModule->path())));
   VX_RETURN_IF_ERROR(loadCode());
   VX_RETURN_IF_ERROR(loadConstants());
-  return computeDerived();
+  VX_RETURN_IF_ERROR(computeDerived());
+  countWeights();
+  return okStatus();
 }
 
 Status DeviceModule::loadCode() {
@@ -250,12 +254,72 @@ uint64_t DeviceModule::constantBytes() const {
   uint64_t bytes = plannedBytes;
   // What is read in place is no memory of its own.
   for (size_t i = 0; i < constants.size(); ++i)
-    if (constants[i].memory && constants[i].memory->host() != bytesOf(i).data())
+    if (constants[i].memory && !isInPlace(i))
       bytes += constants[i].size;
   for (const KeptBuffer &buffer : derivedConstants)
     if (buffer.memory)
       bytes += buffer.size;
   return bytes;
+}
+
+bool DeviceModule::isInPlace(size_t constant) const {
+  const KeptBuffer &buffer = constants[constant];
+  const auto *host = static_cast<const uint8_t *>(buffer.memory->host());
+  return host && host + buffer.offset == bytesOf(constant).data();
+}
+
+Status DeviceModule::mapConstants(const std::vector<bool> &wanted) {
+  wereMapped.resize(wanted.size());
+  if (!device().info().sharesMemory)
+    return okStatus();
+  for (const PageRun &run : findPageRuns(*loadedModule, wanted, device().info().maxMappedFile)) {
+    Ref<hal::Memory> memory;
+    std::string reason;
+    VX_RETURN_IF_ERROR(device()
+                           .mapFile(run.begin, run.size, memory, reason)
+                           .addContext(fmt::format("{}: weights", loadedModule->path())));
+    if (!memory && whyNotMapped.empty())
+      whyNotMapped = std::move(reason);
+    for (size_t index : run.constants) {
+      wereMapped[index] = bool(memory);
+      if (memory)
+        constants[index] = {memory, static_cast<uint64_t>(bytesOf(index).data() - run.begin), bytesOf(index).size()};
+    }
+  }
+  return okStatus();
+}
+
+Status DeviceModule::keepMapped(const std::vector<bool> &kept) {
+  bool isAnyDone = false;
+  for (size_t i = 0; i < constants.size(); ++i)
+    isAnyDone |= wereMapped[i] && !kept[i];
+  if (!isAnyDone)
+    return okStatus();
+  // A page may hold constants of both kinds.
+  std::vector<bool> again(constants.size());
+  for (size_t i = 0; i < constants.size(); ++i)
+    if (wereMapped[i]) {
+      constants[i] = {};
+      again[i] = kept[i];
+    }
+  for (size_t i = 0; i < constants.size(); ++i)
+    if (wereMapped[i] && !kept[i])
+      loadedModule->releasePages(bytesOf(i));
+  VX_RETURN_IF_ERROR(mapConstants(again));
+  return copyConstants(kept);
+}
+
+void DeviceModule::countWeights() {
+  if (!device().info().sharesMemory)
+    return;
+  TakenDevice::Weights &weights = takenDevice.weights.emplace();
+  for (size_t i = 0; i < constants.size(); ++i) {
+    if (!wasRead[i] || bytesOf(i).empty())
+      continue;
+    (wereMapped[i] ? weights.inPlace : weights.copied) += bytesOf(i).size();
+    if (!wereMapped[i] && weights.reason.empty())
+      weights.reason = whyNotInPlace(*loadedModule, i).empty() ? whyNotMapped : whyNotInPlace(*loadedModule, i);
+  }
 }
 
 // Leaves the memory null where the device cannot read the file in place, or the file of a model has the constant at an
@@ -277,11 +341,23 @@ Status DeviceModule::countConstants() {
   const std::vector<Constant> &all = data().constants;
   const std::vector<bool> keptConstants = readByCalls(Op::Constant, all.size());
   constants.resize(all.size());
+  // One page tells whether the device takes the others.
+  std::vector<bool> inPlace(all.size());
+  if (device().info().sharesMemory) {
+    const std::vector<PageRun> runs = findPageRuns(*loadedModule, keptConstants, device().info().maxMappedFile);
+    Ref<hal::Memory> memory;
+    std::string reason;
+    if (!runs.empty())
+      VX_RETURN_IF_ERROR(device().mapFile(runs[0].begin, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), memory, reason));
+    for (const PageRun &run : runs)
+      for (size_t index : run.constants)
+        inPlace[index] = bool(memory);
+  }
   for (size_t i = 0; i < all.size(); ++i) {
     if (!keptConstants[i])
       continue;
     VX_RETURN_IF_ERROR(importConstant(i));
-    if (!constants[i].memory)
+    if (!constants[i].memory && !inPlace[i])
       plannedBytes += constants[i].size;
   }
   const std::vector<Derived> &derived = target().derived;
@@ -300,16 +376,29 @@ Status DeviceModule::uploadConstant(size_t index) {
 }
 
 Status DeviceModule::loadConstants() {
+  const size_t count = data().constants.size();
+  constants.resize(count);
+  const std::vector<bool> kept = readByCalls(Op::Constant, count);
+  wasRead = kept;
+  for (const Derived &derived : target().derived) {
+    std::vector<size_t> reads;
+    addReads(data().programs[derived.program].body, Op::Constant, reads);
+    for (size_t index : reads)
+      wasRead[index] = true;
+  }
+  VX_RETURN_IF_ERROR(mapConstants(wasRead));
+  return copyConstants(kept);
+}
+
+Status DeviceModule::copyConstants(const std::vector<bool> &wanted) {
   const std::vector<Constant> &all = data().constants;
-  std::vector<bool> used = readByCalls(Op::Constant, all.size());
-  constants.resize(all.size());
   // What the device cannot read in place shares one allocation as far as the device allows.
   const bool separate = device().info().separatesBuffers;
   const uint64_t alignment = separate ? 1 : 256;
   auto padded = [&](uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
   std::vector<size_t> uploads;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (!used[i])
+    if (!wanted[i] || constants[i].memory)
       continue;
     VX_RETURN_IF_ERROR(importConstant(i));
     if (!constants[i].memory)
@@ -382,13 +471,15 @@ Status DeviceModule::computeDerived() {
     for (size_t index : constantReads[i])
       if (!keptConstants[index] && lastOfConstant[index] == i) {
         constants[index] = {};
-        loadedModule->releasePages(bytesOf(index));
+        if (!wereMapped[index])
+          loadedModule->releasePages(bytesOf(index));
       }
     for (size_t index : derivedReads[i])
       if (!keptDerived[index] && lastOfDerived[index] == i)
         derivedConstants[index] = {};
   }
-  return okStatus();
+  place.reset();
+  return keepMapped(keptConstants);
 }
 
 } // namespace vx

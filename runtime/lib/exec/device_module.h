@@ -71,6 +71,13 @@ private:
   Status countConstants();
   Status loadCode();
   Status loadConstants();
+  // Lets the device read constants in the pages of the file. Those that it cannot read so stay without memory.
+  Status mapConstants(const std::vector<bool> &wanted);
+  Status copyConstants(const std::vector<bool> &wanted);
+  // Constants that only the load read give their pages back.
+  Status keepMapped(const std::vector<bool> &kept);
+  bool isInPlace(size_t constant) const;
+  void countWeights();
   Status importConstant(size_t index);
   Status uploadConstant(size_t index);
   Status computeDerived();
@@ -88,6 +95,9 @@ private:
   Ref<GuardedDevice> guardedDevice;
   Ref<hal::Executable> loadedCode;
   std::vector<KeptBuffer> constants;
+  std::vector<bool> wasRead;    // constants, by the load or by calls
+  std::vector<bool> wereMapped; // constants, of a device that shares the host's memory
+  std::string whyNotMapped;     // what the device said first
   std::vector<KeptBuffer> derivedConstants;
   uint64_t plannedBytes = 0; // of constants that are counted and not loaded
   KeptBuffer empty;

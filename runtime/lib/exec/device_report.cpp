@@ -147,6 +147,12 @@ std::string DeviceReport::text() const {
     if (taken->threads)
       result += fmt::format(", threads: {}", taken->threads);
     result += '\n';
+    if (const auto &weights = taken->weights) {
+      result += fmt::format("weights: {} bytes read in place from the file", weights->inPlace);
+      if (weights->copied)
+        result += fmt::format(", {} bytes copied: {}", weights->copied, weights->reason);
+      result += '\n';
+    }
   } else {
     result += "device taken: none\n";
   }
@@ -163,6 +169,9 @@ void DeviceReport::log(const std::string &path) const {
     vx::log(VX_LOG_INFO, "{}: device {} is not taken: {}", path, one.device, one.refusal.reason);
   if (!taken)
     return;
+  if (taken->weights && taken->weights->copied)
+    vx::log(VX_LOG_INFO, "{}: device {}:{} shares the host's memory, but {} bytes of weights were copied: {}", path,
+            taken->backend, taken->index, taken->weights->copied, taken->weights->reason);
   const bool isOther = request.device != "auto" && request.device != taken->backend &&
                        request.device != fmt::format("{}:{}", taken->backend, taken->index);
   if (isOther)
@@ -182,7 +191,12 @@ std::string DeviceReport::json() const {
     json.beginObject().member("backend", taken->backend);
     json.member("device", fmt::format("{}:{}", taken->backend, taken->index)).member("name", taken->name);
     json.member("details", taken->details).member("target", taken->target).member("variant", taken->variant);
-    json.member("threads", taken->threads).endObject();
+    json.member("threads", taken->threads);
+    if (const auto &weights = taken->weights) {
+      json.key("weights").beginObject().member("in_place", weights->inPlace).member("copied", weights->copied);
+      json.member("reason", weights->reason).endObject();
+    }
+    json.endObject();
   } else {
     json.null();
   }

@@ -58,6 +58,14 @@ struct TakenDevice {
   std::string target;
   std::string variant;
   uint32_t threads = 0;
+  // Of a device that shares the host's memory: the bytes of constants that it reads in the file, and those that were
+  // copied, with the first reason.
+  struct Weights {
+    uint64_t inPlace = 0;
+    uint64_t copied = 0;
+    std::string reason;
+  };
+  std::optional<Weights> weights = std::nullopt;
 };
 
 struct DeviceReport {

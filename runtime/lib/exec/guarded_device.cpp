@@ -109,7 +109,8 @@ Status GuardedDevice::create(Ref<hal::Device> device, Ref<GuardedDevice> &result
   auto guarded = makeRef<GuardedDevice>();
   VX_RETURN_IF_ERROR(device->createStream(guarded->transfer));
   guarded->deviceInfo = device->info();
-  guarded->deviceInfo.addressSpace = {}; // what others have no gaps around is copied
+  guarded->deviceInfo.addressSpace = {};    // what others have no gaps around is copied
+  guarded->deviceInfo.sharesMemory = false; // nor has a file gaps
   guarded->deviceInfo.separatesBuffers = true;
   guarded->device = std::move(device);
   result = std::move(guarded);

@@ -57,6 +57,10 @@ struct DeviceInfo {
   bool separatesBuffers = false;
   // `importHost` takes memory whose address is a multiple of VX_BUFFER_ALIGNMENT.
   bool readsHostMemory = false;
+  // Its memory is the host's, so that copies of weights gain nothing: `mapFile` is asked first.
+  bool sharesMemory = false;
+  // The most bytes of one such range.
+  uint64_t maxMappedFile = UINT64_MAX;
   AddressSpace addressSpace;
 };
 
@@ -231,7 +235,17 @@ public:
     return okStatus();
   }
 
-  // The same for kernels that write to it. Whoever else knows the memory leaves it alone until the stream is idle.
+  // Lets kernels read bytes of a file in place, for as long as `memory` lives: whole pages of a mapping that outlives
+  // the memory and that nobody writes to. Asked of devices that share the host's memory. Success with a null `memory`
+  // means that the device cannot, for `reason`, and the caller copies instead.
+  virtual Status mapFile(const void * /*data*/, uint64_t /*size*/, Ref<Memory> &memory, std::string &reason) {
+    memory = nullptr;
+    reason = "the driver has no way to read memory of the host in place";
+    return okStatus();
+  }
+
+  // The same as `importHost` for kernels that write to it. Everybody else leaves the memory alone until the
+  // stream is idle.
   virtual Status importHostForWriting(void * /*data*/, uint64_t /*size*/, Ref<Memory> &memory) {
     memory = nullptr;
     return okStatus();

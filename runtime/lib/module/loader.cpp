@@ -468,6 +468,14 @@ std::string Module::describeSection(uint32_t index) const {
                      section.offset, section.externalFile.empty() ? "" : " of ", section.externalFile);
 }
 
+bool Module::isMapped(std::span<const uint8_t> bytes) const {
+  auto has = [&](const FileMapping &file) {
+    const std::span<const uint8_t> all = file.bytes();
+    return bytes.data() >= all.data() && bytes.data() + bytes.size() <= all.data() + all.size();
+  };
+  return has(mapping) || std::any_of(externalMappings.begin(), externalMappings.end(), has);
+}
+
 void Module::releasePages(std::span<const uint8_t> bytes) const {
   mapping.releasePages(bytes);
   for (const FileMapping &external : externalMappings)

@@ -352,6 +352,8 @@ public:
 
   // Lets the system take back the memory of mapped bytes that are not read soon. They stay valid: the file has them.
   void releasePages(std::span<const uint8_t> bytes) const;
+  // True for bytes of a file that is mapped, so that whole pages around them are too.
+  bool isMapped(std::span<const uint8_t> bytes) const;
 
   // "section 2 (code, 4096 bytes at 8192)"
   std::string describeSection(uint32_t section) const;

@@ -253,7 +253,7 @@ TEST_F(DeviceChoice, reportOfNothingTaken) {
                            "device order: vulkan, cpu\n"
                            "device taken: none\n"
                            "device refused: vulkan: there is none [no_device]\n");
-  report.taken = TakenDevice{"cpu", 0, "some processor", "", "cpu", "baseline", 7};
+  report.taken = TakenDevice{"cpu", 0, "some processor", "", "cpu", "baseline", 7, std::nullopt};
   EXPECT_NE(report.text().find("device taken: cpu:0 (some processor), code: cpu baseline, threads: 7\n"),
             std::string::npos)
       << report.text();

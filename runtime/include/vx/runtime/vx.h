@@ -546,6 +546,8 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
  *   {"version":1,"wanted":"auto","order":["cuda","rocm","vulkan","cpu"],"no_fallback":false,
  *    "taken":{"backend":"cpu","device":"cpu:0","name":"...","target":"cpu","variant":"x86-64-v3","threads":2},
  *    "refused":[{"device":"cuda","code":"no_library","reason":"'libcuda.so.1' could not be opened: ..."}, ...]}
+ * On a device that shares the host's memory, `taken` has "weights":{"in_place":N,"copied":N,"reason":"..."}: bytes of
+ * constants that the device reads where the file is mapped, and bytes that were copied, with the first reason for that.
  * `taken` is null in a status report. The codes: no_driver, no_library, driver_failed, no_device, no_such_device,
  * software, no_code, no_variant, device_failed. no_code is the code of a device that exists: this call also looks for
  * devices that the module has no code for.

@@ -53,16 +53,21 @@ enum DeviceAttribute : int {
   AttributeMaxThreadsPerBlock = 1,
   AttributeMaxSharedMemoryPerBlock = 8,
   AttributeMultiprocessorCount = 16,
+  AttributeIntegrated = 18,
   AttributeUnifiedAddressing = 41,
   AttributeComputeCapabilityMajor = 75,
   AttributeComputeCapabilityMinor = 76,
+  AttributePageableMemoryAccess = 88,
   AttributeMemoryPoolsSupported = 115,
 };
 
 enum JitOption : int {
+  JitInfoLogBuffer = 3,
+  JitInfoLogBufferSizeBytes = 4,
   JitErrorLogBuffer = 5,
   JitErrorLogBufferSizeBytes = 6,
   JitTarget = 9,
+  JitLogVerbose = 12,
 };
 // Added to ten times the compute capability for the instructions of one generation only.
 inline constexpr unsigned AcceleratedTargetBase = 0x10000;
@@ -79,6 +84,7 @@ struct Flags {
   static constexpr unsigned EventDisableTiming = 2;
   static constexpr unsigned HostAllocPortable = 1;
   static constexpr unsigned HostAllocDeviceMap = 2;
+  static constexpr unsigned HostRegisterReadOnly = 2 | 8; // mapped for kernels, which only read
   static constexpr int PoolAttributeReleaseThreshold = 4;
 };
 
@@ -146,6 +152,8 @@ struct Memcpy3D {
   X(MemFreeAsync, "cuMemFreeAsync", "", Result, (DevicePtr address, Stream stream))                                    \
   X(MemHostAlloc, "cuMemHostAlloc", "", Result, (void **host, size_t size, unsigned flags))                            \
   X(MemFreeHost, "cuMemFreeHost", "", Result, (void *host))                                                            \
+  X(MemHostRegister, "cuMemHostRegister", "_v2", Result, (void *host, size_t size, unsigned flags))                    \
+  X(MemHostUnregister, "cuMemHostUnregister", "", Result, (void *host))                                                \
   X(MemHostGetDevicePointer, "cuMemHostGetDevicePointer", "_v2", Result,                                               \
     (DevicePtr * address, void *host, unsigned flags))                                                                 \
   X(MemcpyAsync, "cuMemcpyAsync", "", Result, (DevicePtr destination, DevicePtr source, size_t size, Stream stream))   \

@@ -65,6 +65,8 @@ std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
   device.info.maxWorkgroupMemory = static_cast<uint64_t>(sharedMemory);
   const bool hasPools = attribute(api::AttributeMemoryPoolsSupported);
   const bool isUnified = attribute(api::AttributeUnifiedAddressing);
+  device.info.sharesMemory = attribute(api::AttributeIntegrated);
+  device.readsPages = attribute(api::AttributePageableMemoryAccess);
   if (last != api::Success)
     return library->failed(cuda.DeviceGetAttribute.name, last);
   if (!hasPools || !isUnified)

@@ -38,6 +38,11 @@ enum Result : int {
   ErrorUnknown = 999,
 };
 
+enum DeviceAttribute : int {
+  AttributeIntegrated = 16,
+  AttributePageableMemoryAccess = 65,
+};
+
 inline constexpr int MemcpyDefault = 4;
 inline constexpr int AllocationTypePinned = 1;
 inline constexpr int LocationTypeDevice = 1;
@@ -49,6 +54,7 @@ struct Flags {
   static constexpr unsigned EventDisableTiming = 2;
   static constexpr unsigned HostAllocPortable = 1;
   static constexpr unsigned HostAllocDeviceMap = 2;
+  static constexpr unsigned HostRegisterReadOnly = 2 | 8; // mapped, and cached by the device: nobody writes to it
   static constexpr int PoolAttributeReleaseThreshold = 4;
 };
 
@@ -116,6 +122,7 @@ struct KernelNodeParams {
   X(GetErrorString, "hipGetErrorString", "", const char *, (Result error))                                             \
   X(DeviceGetCount, "hipGetDeviceCount", "", Result, (int *count))                                                     \
   X(GetDeviceProperties, "hipGetDeviceProperties", "", Result, (DeviceProperties * properties, int device))            \
+  X(DeviceGetAttribute, "hipDeviceGetAttribute", "", Result, (int *value, DeviceAttribute attribute, int device))      \
   X(SetDevice, "hipSetDevice", "", Result, (int device))                                                               \
   X(GetDevice, "hipGetDevice", "", Result, (int *device))                                                              \
   X(MemGetInfo, "hipMemGetInfo", "", Result, (size_t *available, size_t *total))                                       \
@@ -128,6 +135,8 @@ struct KernelNodeParams {
   X(MemFreeAsync, "hipFreeAsync", "", Result, (DevicePtr address, Stream stream))                                      \
   X(MemHostAlloc, "hipHostMalloc", "", Result, (void **host, size_t size, unsigned flags))                             \
   X(MemFreeHost, "hipHostFree", "", Result, (void *host))                                                              \
+  X(MemHostRegister, "hipHostRegister", "", Result, (void *host, size_t size, unsigned flags))                         \
+  X(MemHostUnregister, "hipHostUnregister", "", Result, (void *host))                                                  \
   X(MemHostGetDevicePointer, "hipHostGetDevicePointer", "", Result, (DevicePtr * address, void *host, unsigned flags)) \
   X(MemcpyAsync, "hipMemcpyAsync", "", Result,                                                                         \
     (DevicePtr destination, DevicePtr source, size_t size, int kind, Stream stream))                                   \

@@ -26,6 +26,12 @@ std::string HipDriver::inspect(int ordinal, hal::gpu::GpuFacts &device) const {
   device.info.driver = fmt::format("HIP {}", Vendor::versionText(library->version()));
   device.info.maxWorkgroupThreads = static_cast<uint32_t>(properties->maxThreadsPerBlock);
   device.info.maxWorkgroupMemory = properties->sharedMemPerBlock;
+  auto attribute = [&](api::DeviceAttribute which) {
+    int value = 0;
+    return hip.DeviceGetAttribute(&value, which, ordinal) == api::Success && value != 0; // an older library knows fewer
+  };
+  device.info.sharesMemory = attribute(api::AttributeIntegrated);
+  device.readsPages = attribute(api::AttributePageableMemoryAccess);
   device.info.details = fmt::format("{}, {} compute units, HIP {}", name, properties->multiProcessorCount,
                                     Vendor::versionText(library->version()));
   return {};

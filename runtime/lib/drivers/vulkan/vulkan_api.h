@@ -85,12 +85,16 @@ enum StructureType : int32_t {
   StructureTypePhysicalDeviceProperties2 = 1000059001,
   StructureTypePhysicalDeviceMemoryProperties2 = 1000059006,
   StructureTypeMemoryAllocateFlagsInfo = 1000060000,
+  StructureTypeExternalMemoryBufferCreateInfo = 1000072000,
   StructureTypePhysicalDevice16BitStorageFeatures = 1000083000,
   StructureTypePhysicalDeviceSubgroupProperties = 1000094000,
   StructureTypeDebugUtilsMessengerCallbackData = 1000128003,
   StructureTypeDebugUtilsMessengerCreateInfo = 1000128004,
   StructureTypePhysicalDeviceMaintenance3Properties = 1000168000,
   StructureTypePhysicalDevice8BitStorageFeatures = 1000177000,
+  StructureTypeImportMemoryHostPointerInfo = 1000178000,
+  StructureTypeMemoryHostPointerProperties = 1000178001,
+  StructureTypePhysicalDeviceExternalMemoryHostProperties = 1000178002,
   StructureTypePhysicalDeviceShaderAtomicInt64Features = 1000180000,
   StructureTypePhysicalDeviceShaderFloat16Int8Features = 1000082000,
   StructureTypePhysicalDeviceDriverProperties = 1000196000,
@@ -129,6 +133,7 @@ constexpr Flags MemoryPropertyHostCachedBit = 0x8;
 constexpr Flags MemoryHeapDeviceLocalBit = 0x1;
 constexpr Flags MemoryAllocateDeviceAddressBit = 0x2;
 constexpr Flags BufferCreateSparseBindingBit = 0x1;
+constexpr Flags ExternalMemoryHandleTypeHostAllocationBit = 0x80;
 constexpr Flags BufferUsageTransferSrcBit = 0x1;
 constexpr Flags BufferUsageTransferDstBit = 0x2;
 constexpr Flags BufferUsageStorageBufferBit = 0x20;
@@ -482,6 +487,32 @@ struct MemoryAllocateFlagsInfo {
   uint32_t deviceMask;
 };
 
+// Of VK_EXT_external_memory_host.
+struct ExternalMemoryBufferCreateInfo {
+  StructureType sType;
+  const void *pNext;
+  Flags handleTypes;
+};
+
+struct ImportMemoryHostPointerInfo {
+  StructureType sType;
+  const void *pNext;
+  Flags handleType;
+  void *pHostPointer;
+};
+
+struct MemoryHostPointerProperties {
+  StructureType sType;
+  void *pNext;
+  uint32_t memoryTypeBits;
+};
+
+struct PhysicalDeviceExternalMemoryHostProperties {
+  StructureType sType;
+  void *pNext;
+  DeviceSize minImportedHostPointerAlignment;
+};
+
 struct MemoryRequirements {
   DeviceSize size;
   DeviceSize alignment;
@@ -736,6 +767,10 @@ struct DebugUtilsMessengerCreateInfo {
   X(Result, CreateDevice, PhysicalDevice, const DeviceCreateInfo *, const void *, Device *)                            \
   X(VoidFunction, GetDeviceProcAddr, Device, const char *)
 
+// Those of extensions, which a device may lack.
+#define VX_VULKAN_EXTENSION_FUNCTIONS(X)                                                                               \
+  X(Result, GetMemoryHostPointerPropertiesEXT, Device, Flags, const void *, MemoryHostPointerProperties *)
+
 #define VX_VULKAN_DEVICE_FUNCTIONS(X)                                                                                  \
   X(void, DestroyDevice, Device, const void *)                                                                         \
   X(void, GetDeviceQueue, Device, uint32_t, uint32_t, Queue *)                                                         \
@@ -803,6 +838,7 @@ struct InstanceFunctions {
 
 struct DeviceFunctions {
   VX_VULKAN_DEVICE_FUNCTIONS(VX_VULKAN_DECLARE)
+  VX_VULKAN_EXTENSION_FUNCTIONS(VX_VULKAN_DECLARE)
 };
 
 #undef VX_VULKAN_DECLARE

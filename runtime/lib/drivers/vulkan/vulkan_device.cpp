@@ -18,8 +18,6 @@ static constexpr uint64_t MinAllocation = VX_BUFFER_ALIGNMENT;
 // A wait asks the device this long before it sleeps.
 static constexpr std::chrono::milliseconds SpinTime{1};
 
-static std::atomic<uint64_t> nextSerial{1};
-
 // Blocks that are kept for the next allocation: the largest one, and all together.
 static constexpr uint64_t MaxKeptBlock = uint64_t(32) << 20;
 static constexpr uint64_t MaxKeptBytes = uint64_t(128) << 20;
@@ -69,6 +67,10 @@ Status VulkanDevice::initialise() {
   if (!vk.NAME)                                                                                                        \
     return failure(VX_UNSUPPORTED, "the Vulkan driver has no function 'vk{}'", #NAME);
   VX_VULKAN_DEVICE_FUNCTIONS(VX_LOAD)
+#undef VX_LOAD
+#define VX_LOAD(R, NAME, ...)                                                                                          \
+  vk.NAME = reinterpret_cast<decltype(vk.NAME)>(instance.GetDeviceProcAddr(device, "vk" #NAME));
+  VX_VULKAN_EXTENSION_FUNCTIONS(VX_LOAD)
 #undef VX_LOAD
 
   vk.GetDeviceQueue(device, physical.queueFamily, 0, &queue);

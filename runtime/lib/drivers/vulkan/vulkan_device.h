@@ -16,6 +16,8 @@ namespace vx::vulkan {
 
 class VulkanDevice;
 
+inline std::atomic<uint64_t> nextSerial{1};
+
 // A buffer with its own memory, which is several where the device gives less at once. Its serial number tells it from
 // every other one of the process, which its address and its handle do not: the driver uses those again.
 struct Block {
@@ -78,6 +80,7 @@ public:
   const hal::DeviceInfo &info() const override { return physical.info; }
   Status allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memory> &memory) override;
   Status freeMemory(std::optional<uint64_t> &bytes) override;
+  Status mapFile(const void *data, uint64_t size, Ref<hal::Memory> &memory, std::string &reason) override;
   Status load(const hal::CodeImage &image, Ref<hal::Executable> &executable) override;
   Status createStream(Ref<hal::Stream> &stream) override;
 
@@ -121,6 +124,8 @@ private:
   api::Result allocateMemories(uint64_t size, uint64_t step, uint32_t type, std::vector<api::DeviceMemory> &memories);
   // Lays a sparse buffer over them, and waits for that.
   Status bindMemories(api::Buffer buffer, uint64_t size, uint64_t step, const std::vector<api::DeviceMemory> &memories);
+  // The buffer and the memory of pages that the host has, or what the device says.
+  Status importPages(void *pages, uint64_t size, Block &block);
   void destroy(api::Buffer buffer, const std::vector<api::DeviceMemory> &memories);
   bool takeKept(uint64_t capacity, Block &block);
   // True when there was anything to free.

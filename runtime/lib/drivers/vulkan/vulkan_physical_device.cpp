@@ -5,6 +5,7 @@
 
 namespace vx::vulkan {
 
+static constexpr const char *HostMemoryExtension = "VK_EXT_external_memory_host";
 static constexpr const char *MemoryBudgetExtension = "VK_EXT_memory_budget";
 static constexpr const char *CooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
 
@@ -146,6 +147,19 @@ static bool findQueueFamily(const Library &library, PhysicalDevice &device) {
   return false;
 }
 
+// True where the host sees all of the device's memory.
+static bool sharesMemory(const PhysicalDevice &device) {
+  if (device.type == api::PhysicalDeviceTypeIntegratedGpu || device.type == api::PhysicalDeviceTypeCpu)
+    return true;
+  constexpr api::Flags shared =
+      api::MemoryPropertyDeviceLocalBit | api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
+  const auto &memory = device.memory;
+  return std::all_of(memory.memoryHeaps, memory.memoryHeaps + memory.memoryHeapCount,
+                     [](const auto &heap) { return heap.flags & api::MemoryHeapDeviceLocalBit; }) &&
+         std::any_of(memory.memoryTypes, memory.memoryTypes + memory.memoryTypeCount,
+                     [](const auto &type) { return (type.propertyFlags & shared) == shared; });
+}
+
 PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   PhysicalDevice device;
   device.handle = handle;
@@ -172,6 +186,9 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   device.hasMemoryBudget = hasExtension(available, MemoryBudgetExtension);
   if (device.hasMemoryBudget)
     device.extensions.push_back(MemoryBudgetExtension);
+  const bool importsHostMemory = hasExtension(available, HostMemoryExtension);
+  if (importsHostMemory)
+    device.extensions.push_back(HostMemoryExtension);
 
   api::PhysicalDeviceSubgroupProperties subgroup{};
   subgroup.sType = api::StructureTypePhysicalDeviceSubgroupProperties;
@@ -190,11 +207,17 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   api::PhysicalDeviceMaintenance4Properties maintenance4{};
   maintenance4.sType = api::StructureTypePhysicalDeviceMaintenance4Properties;
   maintenance4.maxBufferSize = UINT64_MAX;
+  api::PhysicalDeviceExternalMemoryHostProperties hostMemory{};
+  hostMemory.sType = api::StructureTypePhysicalDeviceExternalMemoryHostProperties;
+  if (importsHostMemory)
+    floats.pNext = &hostMemory;
+  hostMemory.pNext = &subgroup;
   if (version13) {
     driverProperties.pNext = &sizes;
     sizes.pNext = &maintenance4;
   }
   library.functions().GetPhysicalDeviceProperties2(handle, &properties);
+  device.hostPageSize = importsHostMemory ? std::max<uint64_t>(hostMemory.minImportedHostPointerAlignment, 1) : 0;
   device.limits = properties.properties.limits;
   device.maxAllocation = maintenance3.maxMemoryAllocationSize;
 
@@ -208,6 +231,8 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
     if (device.memory.memoryHeaps[i].flags & api::MemoryHeapDeviceLocalBit)
       device.info.totalMemory += device.memory.memoryHeaps[i].size;
   device.info.isSoftware = device.type == api::PhysicalDeviceTypeCpu;
+  device.info.sharesMemory = sharesMemory(device);
+  device.info.maxMappedFile = device.maxAllocation;
   device.info.details =
       fmt::format("{}, Vulkan {}.{}.{}, driver {} {}", typeName(device.type), api::versionMajor(deviceVersion),
                   api::versionMinor(deviceVersion), api::versionPatch(deviceVersion), driverProperties.driverName,

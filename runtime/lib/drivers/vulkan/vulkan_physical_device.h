@@ -42,6 +42,8 @@ struct PhysicalDevice {
   uint32_t queueFamily = 0;
   uint32_t timestampBits = 0; // of the queue family; 0: it cannot time commands
   bool hasMemoryBudget = false;
+  // What addresses and sizes of the host's memory must be multiples of, to be read in place; 0: they cannot be.
+  uint64_t hostPageSize = 0;
   uint64_t maxAllocation = 0; // of one memory
   // A buffer may lie over several memories.
   bool bindsSparse = false;

@@ -46,6 +46,8 @@ struct GpuFacts {
   int ordinal = 0; // the library's own number
   DeviceInfo info;
   // Whether a wait for it took too long in this process.
+  // Kernels read all memory of the host at the host's addresses.
+  bool readsPages = false;
   std::shared_ptr<std::atomic<bool>> hung = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -69,6 +71,9 @@ public:
   // Page-locked memory of the host that kernels may read and write at `address`.
   virtual Status allocateHost(uint64_t size, void *&host, uint64_t &address) = 0;
   virtual void freeHost(void *host) = 0;
+  // Lets kernels read whole pages of the host at `address`; nobody writes to them.
+  virtual Status mapHost(const void *host, uint64_t size, uint64_t &address, bool &isLocked) = 0;
+  virtual void unmapHost(const void *host) = 0; // of pages that are locked
 
   virtual Status createStream(Handle &stream) = 0;
   virtual void destroyStream(Handle stream) = 0;

@@ -4,6 +4,7 @@
 #include "hal/kernel_names.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace vx::hal::gpu {
 
@@ -13,6 +14,55 @@ GpuMemory::~GpuMemory() {
     owner->api().freeHost(host());
   else
     owner->api().free(address());
+}
+
+// The pages that are locked now, of all devices.
+struct LockedPages {
+  std::mutex mutex;
+  std::vector<GpuFileMemory *> all;
+
+  static LockedPages &get() {
+    static auto &instance = *new LockedPages(); // memory may go at the very end of the process
+    return instance;
+  }
+};
+
+GpuFileMemory::GpuFileMemory(Ref<GpuDevice> owner, uint64_t address, uint64_t size, const void *pages, bool isLocked)
+    : Memory(address, size, const_cast<void *>(pages)), owner(std::move(owner)), isLocked(isLocked) {
+  if (!isLocked)
+    return;
+  LockedPages &locked = LockedPages::get();
+  std::lock_guard lock(locked.mutex);
+  locked.all.push_back(this);
+}
+
+GpuFileMemory::GpuFileMemory(Ref<GpuFileMemory> of, uint64_t size, const void *pages)
+    : Memory(of->address() +
+                 static_cast<uint64_t>(static_cast<const uint8_t *>(pages) - static_cast<const uint8_t *>(of->host())),
+             size, const_cast<void *>(pages)),
+      whole(std::move(of)), isLocked(false) {}
+
+Ref<GpuFileMemory> GpuFileMemory::findLocked(const AddressSpace &space, const void *pages, uint64_t size) {
+  LockedPages &locked = LockedPages::get();
+  std::lock_guard lock(locked.mutex);
+  const auto begin = reinterpret_cast<uintptr_t>(pages);
+  for (GpuFileMemory *one : locked.all) {
+    const auto first = reinterpret_cast<uintptr_t>(one->host());
+    if (one->owner->info().addressSpace == space && begin >= first && begin - first <= one->size() &&
+        size <= one->size() - (begin - first) && one->retainIfHeld())
+      return makeRef<GpuFileMemory>(Ref<GpuFileMemory>::adopt(one), size, pages);
+  }
+  return nullptr;
+}
+
+GpuFileMemory::~GpuFileMemory() {
+  if (!isLocked)
+    return;
+  LockedPages &locked = LockedPages::get();
+  std::lock_guard lock(locked.mutex);
+  std::erase(locked.all, this);
+  Scope scope(owner->api());
+  owner->api().unmapHost(host());
 }
 
 GpuExecutable::~GpuExecutable() {
@@ -70,6 +120,26 @@ Status GpuDevice::allocateFor(uint64_t size, MemoryKind kind, Ref<GpuMemory> &me
   if (!status.ok())
     return std::move(status).addContext(fmt::format("asked for {} bytes of device '{}'", size, deviceInfo.name));
   memory = makeRef<GpuMemory>(Ref<GpuDevice>(this), address, size, host);
+  return okStatus();
+}
+
+Status GpuDevice::mapFile(const void *data, uint64_t size, Ref<Memory> &memory, std::string &reason) {
+  memory = nullptr;
+  VX_RETURN_IF_ERROR(checkHealth());
+  if (Ref<GpuFileMemory> part = GpuFileMemory::findLocked(deviceInfo.addressSpace, data, size)) {
+    memory = std::move(part);
+    return okStatus();
+  }
+  Scope scope(*vendor);
+  uint64_t address = 0;
+  bool isLocked = false;
+  Status status = vendor->mapHost(data, size, address, isLocked);
+  if (status.code() == VX_DEVICE_LOST)
+    return status;
+  if (status.ok())
+    memory = makeRef<GpuFileMemory>(Ref<GpuDevice>(this), address, size, data, isLocked);
+  else
+    reason = status.message();
   return okStatus();
 }
 

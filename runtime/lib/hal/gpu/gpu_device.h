@@ -22,6 +22,23 @@ private:
   const Ref<GpuDevice> owner;
 };
 
+// Pages of a file, which kernels read where the host has them. Pages are locked once for a GPU, so what lies within
+// such pages is a part of them, for as long as somebody has it.
+class GpuFileMemory final : public Memory {
+public:
+  GpuFileMemory(Ref<GpuDevice> owner, uint64_t address, uint64_t size, const void *pages, bool isLocked);
+  GpuFileMemory(Ref<GpuFileMemory> whole, uint64_t size, const void *pages);
+  ~GpuFileMemory() override;
+
+  // The part of pages that are locked already; null where they are not.
+  static Ref<GpuFileMemory> findLocked(const AddressSpace &space, const void *pages, uint64_t size);
+
+private:
+  const Ref<GpuDevice> owner;
+  const Ref<GpuFileMemory> whole;
+  const bool isLocked;
+};
+
 class GpuExecutable final : public Executable {
 public:
   struct Kernel {
@@ -48,6 +65,7 @@ public:
   const DeviceInfo &info() const override { return deviceInfo; }
   Status allocate(uint64_t size, MemoryKind kind, Ref<Memory> &memory) override;
   Status freeMemory(std::optional<uint64_t> &bytes) override;
+  Status mapFile(const void *data, uint64_t size, Ref<Memory> &memory, std::string &reason) override;
   Status load(const CodeImage &image, Ref<Executable> &executable) override;
   Status createStream(Ref<Stream> &stream) override;
 

@@ -2,7 +2,7 @@
 // vendor_library.h wants of it:
 //   MemoryPoolProps                     whose `locationId` is the device
 //   nodeParams(launch, parameters)      what makes a kernel's node; `parameters` is what it points to
-//   StreamNonBlocking, EventDefault, EventDisableTiming, HostAllocPortable, HostAllocDeviceMap,
+//   StreamNonBlocking, EventDefault, EventDisableTiming, HostAllocPortable, HostAllocDeviceMap, HostRegisterReadOnly,
 //   PoolAttributeReleaseThreshold       the flags, by the CUDA driver's names
 #ifndef VX_RUNTIME_HAL_GPU_VENDOR_API_H
 #define VX_RUNTIME_HAL_GPU_VENDOR_API_H
@@ -51,6 +51,21 @@ public:
     return status;
   }
   void freeHost(void *host) override { give(vendor.MemFreeHost, host); }
+  Status mapHost(const void *host, uint64_t size, uint64_t &address, bool &isLocked) override {
+    void *pages = const_cast<void *>(host);
+    Status status = call(vendor.MemHostRegister, pages, size, Vendor::HostRegisterReadOnly);
+    isLocked = status.ok();
+    if (isLocked) {
+      status = call(vendor.MemHostGetDevicePointer, &address, pages, 0U);
+      if (!status.ok())
+        unmapHost(host);
+    } else if (readsPages && !isLost()) {
+      address = reinterpret_cast<uint64_t>(host);
+      status = okStatus();
+    }
+    return status;
+  }
+  void unmapHost(const void *host) override { give(vendor.MemHostUnregister, const_cast<void *>(host)); }
 
   //===-- Streams and events ------------------------------------------------------------------===//
 
@@ -122,7 +137,7 @@ protected:
   VendorApi(std::shared_ptr<const VendorLibrary<Vendor>> given, const typename Vendor::PhysicalDevice &physical,
             const DeviceOptions &options)
       : library(std::move(given)), vendor(library->functions()), deviceName(physical.info.name),
-        waitLimit(options.waitLimitMs), hung(physical.hung) {}
+        readsPages(physical.readsPages), waitLimit(options.waitLimitMs), hung(physical.hung) {}
 
   // A wait took too long. Whatever the device's work may still use stays as it is, since giving it back would wait too.
   bool isHung() const { return hung->load(std::memory_order_relaxed); }
@@ -183,6 +198,8 @@ protected:
   const std::string deviceName;
 
 private:
+  const bool readsPages;
+
   // Asks again and again, in ever longer steps, up to a millisecond.
   template <typename Function>
   Status waitWithLimit(const Function &query, Handle object) {

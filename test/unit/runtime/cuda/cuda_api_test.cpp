@@ -57,12 +57,17 @@ SAME_VALUE(ErrorUnknown, CUDA_ERROR_UNKNOWN);
 SAME_VALUE(AttributeMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 SAME_VALUE(AttributeMaxSharedMemoryPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
 SAME_VALUE(AttributeMultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+SAME_VALUE(AttributeIntegrated, CU_DEVICE_ATTRIBUTE_INTEGRATED);
+SAME_VALUE(AttributePageableMemoryAccess, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
 SAME_VALUE(AttributeUnifiedAddressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
 SAME_VALUE(AttributeComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 SAME_VALUE(AttributeComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 SAME_VALUE(AttributeMemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 SAME_VALUE(JitErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER);
 SAME_VALUE(JitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+SAME_VALUE(JitInfoLogBuffer, CU_JIT_INFO_LOG_BUFFER);
+SAME_VALUE(JitInfoLogBufferSizeBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+SAME_VALUE(JitLogVerbose, CU_JIT_LOG_VERBOSE);
 SAME_VALUE(JitTarget, CU_JIT_TARGET);
 SAME_VALUE(AcceleratedTargetBase + 90, CU_TARGET_COMPUTE_90A);
 SAME_VALUE(JitInputPtx, CU_JIT_INPUT_PTX);
@@ -71,6 +76,7 @@ SAME_VALUE(Flags::EventDefault, CU_EVENT_DEFAULT);
 SAME_VALUE(Flags::EventDisableTiming, CU_EVENT_DISABLE_TIMING);
 SAME_VALUE(Flags::HostAllocPortable, CU_MEMHOSTALLOC_PORTABLE);
 SAME_VALUE(Flags::HostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);
+SAME_VALUE(Flags::HostRegisterReadOnly, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY);
 SAME_VALUE(MemoryTypeUnified, CU_MEMORYTYPE_UNIFIED);
 SAME_VALUE(AllocationTypePinned, CU_MEM_ALLOCATION_TYPE_PINNED);
 SAME_VALUE(LocationTypeDevice, CU_MEM_LOCATION_TYPE_DEVICE);
@@ -99,6 +105,8 @@ SAME_VALUE(Flags::PoolAttributeReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHO
   X(MemFreeAsync, cuMemFreeAsync)                                                                                      \
   X(MemHostAlloc, cuMemHostAlloc)                                                                                      \
   X(MemFreeHost, cuMemFreeHost)                                                                                        \
+  X(MemHostRegister, cuMemHostRegister)                                                                                \
+  X(MemHostUnregister, cuMemHostUnregister)                                                                            \
   X(MemHostGetDevicePointer, cuMemHostGetDevicePointer)                                                                \
   X(MemcpyAsync, cuMemcpyAsync)                                                                                        \
   X(MemsetAsync, cuMemsetD8Async)                                                                                      \

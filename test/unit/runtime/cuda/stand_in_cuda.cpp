@@ -1,6 +1,8 @@
 // A libcuda of the tests, over host memory.
 #include "cuda_api.h"
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #define VX_STAND_IN_FUNCTIONS VX_CUDA_FUNCTIONS
@@ -86,6 +88,12 @@ Result DeviceGetAttribute(int *value, DeviceAttribute attribute, Device) {
   case AttributeMultiprocessorCount:
     *value = 132;
     break;
+  case AttributeIntegrated:
+    *value = stand.sharesMemory;
+    break;
+  case AttributePageableMemoryAccess:
+    *value = stand.readsPages;
+    break;
   case AttributeUnifiedAddressing:
     *value = stand.isUnified;
     break;
@@ -142,43 +150,79 @@ Result GraphExecMemcpyNodeSetParams(GraphExec executable, GraphNode node, const 
 
 //===-- The assembler -------------------------------------------------------------------------===//
 
-static std::string linked; // what the last link made
+// The cubin of a link, and the place of its remarks.
+struct Link {
+  std::string cubin = "cubin", info;
+  char *infoBuffer = nullptr;
+  size_t infoSize = 0;
+  bool isVerbose = false;
+};
 
-static void writeLog(unsigned numOptions, const JitOption *options, void *const *values) {
-  for (unsigned i = 0; i < numOptions; ++i)
-    if (options[i] == JitErrorLogBuffer)
-      std::strcpy(static_cast<char *>(values[i]), vx_stand_in()->jitLog.c_str());
-}
-Result LinkCreate(unsigned numOptions, JitOption *options, void **values, LinkState *link) {
+Result LinkCreate(unsigned numOptions, JitOption *options, void **values, LinkState *state) {
   uintptr_t target = 0;
-  for (unsigned i = 0; i < numOptions; ++i)
-    if (options[i] == JitTarget)
-      target = reinterpret_cast<uintptr_t>(values[i]);
+  auto link = std::make_unique<Link>();
+  for (unsigned i = 0; i < numOptions; ++i) {
+    const auto number = reinterpret_cast<uintptr_t>(values[i]);
+    switch (options[i]) {
+    case JitTarget:
+      target = number;
+      break;
+    case JitErrorLogBuffer:
+      std::strcpy(static_cast<char *>(values[i]), vx_stand_in()->jitLog.c_str());
+      break;
+    case JitInfoLogBuffer:
+      link->infoBuffer = static_cast<char *>(values[i]);
+      break;
+    case JitInfoLogBufferSizeBytes:
+      link->infoSize = number;
+      break;
+    case JitLogVerbose:
+      link->isVerbose = number;
+      break;
+    case JitErrorLogBufferSizeBytes:
+      break;
+    }
+  }
   CALL_ON_DEVICE(LinkCreate, target);
-  writeLog(numOptions, options, values);
-  linked = "cubin";
-  *link = make();
+  GpuStandIn &stand = *vx_stand_in();
+  const int open = ++stand.openLinks;
+  for (int most = stand.mostOpenLinks; most < open && !stand.mostOpenLinks.compare_exchange_weak(most, open);) {
+  }
+  *state = stand.made(link.release());
   return Success;
 }
-Result LinkAddData(LinkState, JitInputType type, void *data, size_t size, const char *name, unsigned, JitOption *,
+Result LinkAddData(LinkState state, JitInputType type, void *data, size_t size, const char *name, unsigned, JitOption *,
                    void **) {
   CALL(LinkAddData, static_cast<int>(type), size);
   const auto *text = static_cast<const char *>(data);
   if (std::strlen(text) + 1 != size)
     return ErrorInvalidValue;
+  auto &link = *static_cast<Link *>(state);
   if (findKernel(name) && std::strstr(text, name))
-    linked += std::string(" ") + name;
+    link.cubin += std::string(" ") + name;
+  const auto &infos = vx_stand_in()->jitInfo;
+  if (const auto found = infos.find(name); found != infos.end())
+    link.info += found->second;
   return Success;
 }
-Result LinkComplete(LinkState, void **cubin, size_t *size) {
+Result LinkComplete(LinkState state, void **cubin, size_t *size) {
   CALL(LinkComplete);
-  *cubin = linked.data();
-  *size = linked.size() + 1;
+  GpuStandIn &stand = *vx_stand_in();
+  for (int turn = 0; turn < 1000 && stand.mostOpenLinks < stand.linksAtOnce; ++turn)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  auto &link = *static_cast<Link *>(state);
+  if (link.infoBuffer && link.isVerbose)
+    std::strncpy(link.infoBuffer, link.info.c_str(), link.infoSize);
+  *cubin = link.cubin.data();
+  *size = link.cubin.size() + 1;
   return Success;
 }
-Result LinkDestroy(LinkState link) {
+Result LinkDestroy(LinkState state) {
   CALL(LinkDestroy);
-  return drop(link);
+  --vx_stand_in()->openLinks;
+  vx_stand_in()->givenBack(state);
+  delete static_cast<Link *>(state);
+  return Success;
 }
 Result ModuleLoadDataEx(Module *module, const void *image, unsigned, JitOption *, void **) {
   CALL_ON_DEVICE(ModuleLoadDataEx);

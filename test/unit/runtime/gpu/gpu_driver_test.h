@@ -118,7 +118,10 @@ protected:
     gpu->mostAllocated = UINT64_MAX;
     gpu->capability = 90;
     gpu->hasPools = gpu->isUnified = true;
+    gpu->sharesMemory = gpu->readsPages = false;
     gpu->jitLog.clear();
+    gpu->jitInfo.clear();
+    gpu->linksAtOnce = gpu->mostOpenLinks = gpu->openLinks = 0;
     gpu->launchStreams.clear();
     gpu->copies.clear();
     gpu->foreignStream = nullptr;

@@ -2,6 +2,8 @@
 #ifndef VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_H
 #define VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_H
 
+#include <atomic>
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -16,6 +18,7 @@ struct StandIn {
     int result = 0;
     int after = 0;   // calls that still work
     int device = -1; // the one that must be current; -1: any
+    int times = INT_MAX;
   };
 
   std::mutex mutex;
@@ -40,6 +43,8 @@ struct StandIn {
     Failure &failure = found->second;
     if ((failure.device >= 0 && failure.device != device) || failure.after-- > 0)
       return 0;
+    if (failure.times-- <= 0)
+      return 0;
     return failure.result;
   }
   template <typename T>
@@ -60,9 +65,9 @@ struct StandIn {
     std::lock_guard lock(mutex);
     calls.clear();
   }
-  void fail(const std::string &function, int result, int after = 0, int device = -1) {
+  void fail(const std::string &function, int result, int after = 0, int device = -1, int times = INT_MAX) {
     std::lock_guard lock(mutex);
-    failures[function] = {result, after, device};
+    failures[function] = {result, after, device, times};
   }
 };
 
@@ -71,6 +76,7 @@ struct GpuStandIn : StandIn {
   int deviceCount = 2;
   int version = 0;
   uint64_t totalMemory = uint64_t(1) << 40;
+  bool sharesMemory = false, readsPages = false;      // of the host
   uint64_t allocated = 0, mostAllocated = UINT64_MAX; // from pools, in bytes
   const void *foreignStream = nullptr;                // one of another device
   std::vector<const void *> launchStreams;            // that graphs were launched in
@@ -78,7 +84,10 @@ struct GpuStandIn : StandIn {
   // CUDA only.
   int capability = 90;
   bool hasPools = true, isUnified = true;
-  std::string jitLog; // what the assembler says
+  std::string jitLog;                         // what the assembler says of errors
+  std::map<std::string, std::string> jitInfo; // and of the code of a kernel
+  int linksAtOnce = 0;                        // a link is not complete before so many are open, for 10 seconds at most
+  std::atomic<int> openLinks{0}, mostOpenLinks{0};
 
   // Whether a pool has so many bytes, which are taken then.
   bool allocate(uint64_t size) {

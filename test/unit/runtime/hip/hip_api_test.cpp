@@ -61,6 +61,9 @@ SAME_VALUE(Flags::EventDefault, hipEventDefault);
 SAME_VALUE(Flags::EventDisableTiming, hipEventDisableTiming);
 SAME_VALUE(Flags::HostAllocPortable, hipHostMallocPortable);
 SAME_VALUE(Flags::HostAllocDeviceMap, hipHostMallocMapped);
+SAME_VALUE(Flags::HostRegisterReadOnly, hipHostRegisterMapped | hipExtHostRegisterCoarseGrained);
+SAME_VALUE(AttributeIntegrated, hipDeviceAttributeIntegrated);
+SAME_VALUE(AttributePageableMemoryAccess, hipDeviceAttributePageableMemoryAccess);
 SAME_VALUE(Flags::PoolAttributeReleaseThreshold, hipMemPoolAttrReleaseThreshold);
 
 // X(member of the table, the header's plain name)
@@ -69,6 +72,7 @@ SAME_VALUE(Flags::PoolAttributeReleaseThreshold, hipMemPoolAttrReleaseThreshold)
   X(GetErrorName, hipGetErrorName)                                                                                     \
   X(GetErrorString, hipGetErrorString)                                                                                 \
   X(DeviceGetCount, hipGetDeviceCount)                                                                                 \
+  X(DeviceGetAttribute, hipDeviceGetAttribute)                                                                         \
   X(SetDevice, hipSetDevice)                                                                                           \
   X(GetDevice, hipGetDevice)                                                                                           \
   X(MemGetInfo, hipMemGetInfo)                                                                                         \
@@ -78,6 +82,8 @@ SAME_VALUE(Flags::PoolAttributeReleaseThreshold, hipMemPoolAttrReleaseThreshold)
   X(MemPoolTrimTo, hipMemPoolTrimTo)                                                                                   \
   X(MemFreeAsync, hipFreeAsync)                                                                                        \
   X(MemFreeHost, hipHostFree)                                                                                          \
+  X(MemHostRegister, hipHostRegister)                                                                                  \
+  X(MemHostUnregister, hipHostUnregister)                                                                              \
   X(MemHostGetDevicePointer, hipHostGetDevicePointer)                                                                  \
   X(MemcpyAsync, hipMemcpyAsync)                                                                                       \
   X(MemsetAsync, hipMemsetAsync)                                                                                       \

@@ -53,6 +53,11 @@ Result GetDeviceProperties(DeviceProperties *properties, int device) {
   properties->multiProcessorCount = 304;
   return Success;
 }
+Result DeviceGetAttribute(int *value, DeviceAttribute attribute, int device) {
+  CALL(DeviceGetAttribute, static_cast<int>(attribute), device);
+  *value = attribute == AttributeIntegrated ? vx_stand_in()->sharesMemory : vx_stand_in()->readsPages;
+  return Success;
+}
 Result SetDevice(int device) {
   current = device;
   return Success;

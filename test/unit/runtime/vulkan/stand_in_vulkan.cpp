@@ -37,10 +37,12 @@ struct DeviceHandle {
 struct DeviceMemoryHandle {
   uint8_t *bytes = nullptr;
   uint64_t size = 0;
+  bool isImported = false; // the host's
 };
 struct BufferHandle {
   uint64_t size = 0;
   uint8_t *bytes = nullptr;
+  bool isImported = false;
   // What a sparse buffer gets once it lies over memory as a whole.
   std::unique_ptr<uint8_t, decltype(&std::free)> sparse{nullptr, std::free};
 };
@@ -220,6 +222,9 @@ void GetPhysicalDeviceProperties2(PhysicalDevice device, PhysicalDevicePropertie
   if (auto *found = inChain<PhysicalDeviceMaintenance4Properties>(properties->pNext,
                                                                   StructureTypePhysicalDeviceMaintenance4Properties))
     found->maxBufferSize = stand.maxBuffer;
+  if (auto *found = inChain<PhysicalDeviceExternalMemoryHostProperties>(
+          properties->pNext, StructureTypePhysicalDeviceExternalMemoryHostProperties))
+    found->minImportedHostPointerAlignment = stand.hostPageSize;
 }
 void GetPhysicalDeviceFeatures2(PhysicalDevice, PhysicalDeviceFeatures2 *features) {
   const VulkanStandIn &stand = *vx_stand_in_vulkan();
@@ -271,13 +276,28 @@ Result AllocateMemory(Device device, const MemoryAllocateInfo *info, const void 
   CALL(AllocateMemory, device);
   if (info->allocationSize > vx_stand_in_vulkan()->maxAllocation)
     return ErrorOutOfDeviceMemory;
+  auto *imported =
+      inChain<ImportMemoryHostPointerInfo>(const_cast<void *>(info->pNext), StructureTypeImportMemoryHostPointerInfo);
+  if (imported && (imported->handleType != ExternalMemoryHandleTypeHostAllocationBit || info->memoryTypeIndex != 1))
+    return ErrorUnknown;
   make(*memory);
   (*memory)->size = info->allocationSize;
+  if (imported) {
+    record("imported", device);
+    (*memory)->isImported = true;
+    (*memory)->bytes = static_cast<uint8_t *>(imported->pHostPointer);
+    return Success;
+  }
   (*memory)->bytes = static_cast<uint8_t *>(std::aligned_alloc(256, (info->allocationSize + 255) / 256 * 256));
   return Success;
 }
+Result GetMemoryHostPointerPropertiesEXT(Device device, Flags, const void *, MemoryHostPointerProperties *properties) {
+  CALL(GetMemoryHostPointerPropertiesEXT, device);
+  properties->memoryTypeBits = vx_stand_in_vulkan()->hostMemoryTypes;
+  return Success;
+}
 void FreeMemory(Device, DeviceMemory memory, const void *) {
-  if (memory)
+  if (memory && !memory->isImported)
     std::free(memory->bytes);
   drop(memory);
 }
@@ -301,6 +321,7 @@ void GetBufferMemoryRequirements(Device, Buffer buffer, MemoryRequirements *requ
 Result BindBufferMemory(Device device, Buffer buffer, DeviceMemory memory, DeviceSize) {
   CALL(BindBufferMemory, device);
   buffer->bytes = memory->bytes;
+  buffer->isImported = memory->isImported;
   return Success;
 }
 // Each part of the buffer is to lie over a memory that has room for it.
@@ -322,7 +343,9 @@ Result QueueBindSparse(Queue queue, uint32_t, const BindSparseInfo *info, Fence)
   return Success;
 }
 DeviceAddress GetBufferDeviceAddress(Device, const BufferDeviceAddressInfo *info) {
-  return reinterpret_cast<uint64_t>(info->buffer->bytes) + vx_stand_in_vulkan()->addressOffset;
+  const VulkanStandIn &stand = *vx_stand_in_vulkan();
+  return reinterpret_cast<uint64_t>(info->buffer->bytes) + stand.addressOffset +
+         (info->buffer->isImported ? stand.importedOffset : 0);
 }
 
 Result CreateComputePipelines(Device device, PipelineCache, uint32_t, const ComputePipelineCreateInfo *info,
@@ -408,6 +431,7 @@ VoidFunction find(const char *name) {
   WITH_BODY(DestroyDevice)
   WITH_BODY(GetDeviceQueue)
   WITH_BODY(AllocateMemory)
+  WITH_BODY(GetMemoryHostPointerPropertiesEXT)
   WITH_BODY(FreeMemory)
   WITH_BODY(MapMemory)
   WITH_BODY(CreateBuffer)

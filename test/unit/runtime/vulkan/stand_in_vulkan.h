@@ -30,7 +30,12 @@ struct VulkanStandIn : StandIn {
   std::vector<vulkan::api::Flags> memoryTypes = {vulkan::api::MemoryPropertyDeviceLocalBit,
                                                  vulkan::api::MemoryPropertyHostVisibleBit |
                                                      vulkan::api::MemoryPropertyHostCoherentBit};
-  uint64_t addressOffset = 0; // added to every buffer's address
+  // Of VK_EXT_external_memory_host: what addresses and sizes are multiples of, and the kinds of memory that pages may
+  // be.
+  uint64_t hostPageSize = 4096;
+  uint32_t hostMemoryTypes = 2;
+  uint64_t addressOffset = 0;  // added to every buffer's address
+  uint64_t importedOffset = 0; // and to those of the host's pages
 };
 
 // The one of the process; the library exports it as "vx_stand_in_vulkan".

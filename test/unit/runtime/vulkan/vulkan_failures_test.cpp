@@ -5,10 +5,12 @@
 #include "scale_add.spv.h"
 #include "stand_in_vulkan.h"
 
+#include "programs.h"
 #include "runtime_test.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <functional>
 
 namespace vx::test {
 
@@ -52,8 +54,11 @@ protected:
     stand->hasBufferDeviceAddress = stand->hasInt64 = stand->hasTimelineSemaphore = true;
     stand->queueFlags = fresh.queueFlags;
     stand->heapUsage = 0;
+    stand->type = fresh.type;
+    stand->hostPageSize = fresh.hostPageSize;
+    stand->hostMemoryTypes = fresh.hostMemoryTypes;
     stand->memoryTypes = fresh.memoryTypes;
-    stand->addressOffset = 0;
+    stand->addressOffset = stand->importedOffset = 0;
     stand->maxAllocation = fresh.maxAllocation;
     stand->maxBuffer = fresh.maxBuffer;
     stand->hasSparseBinding = fresh.hasSparseBinding;
@@ -291,6 +296,91 @@ TEST_F(VulkanFailures, fullHeap) {
                              told ? "1000 of 1073741824 bytes free" : "1073741824 bytes in all"));
     stand->failures.clear();
     EXPECT_OK(device->allocate(500, hal::MemoryKind::Device, memory));
+  }
+}
+
+// Where the host sees all of the memory, kernels read weights in the file.
+TEST_F(VulkanFailures, weightsAreReadInTheFile) {
+  ModuleBuilder builder;
+  addAffine(builder, 32768);
+  ASSERT_TRUE(builder.addVulkanTarget());
+  const std::string path = builder.write("vulkan_weights.vxm");
+  struct Case {
+    const char *title;
+    std::function<void()> change;
+    std::string weights; // what the report says
+  };
+  const std::string copied = "weights: 0 bytes read in place from the file, 131072 bytes copied: ";
+  const std::string all = "weights: 131072 bytes read in place from the file";
+  const auto hostVisible = [this] {
+    stand->type = vulkan::api::PhysicalDeviceTypeOther;
+    stand->memoryTypes.push_back(vulkan::api::MemoryPropertyDeviceLocalBit | vulkan::api::MemoryPropertyHostVisibleBit |
+                                 vulkan::api::MemoryPropertyHostCoherentBit);
+  };
+  const Case cases[] = {
+      {"integrated", [] {}, all},
+      {"software", [this] { stand->type = vulkan::api::PhysicalDeviceTypeCpu; }, all},
+      {"all memory is visible", hostVisible, all},
+      {"a card", [this] { stand->type = vulkan::api::PhysicalDeviceTypeDiscreteGpu; }, ""},
+      {"no extension", [this] { stand->extensions.clear(); }, copied + "the device has no VK_EXT_external_memory_host"},
+      {"no function", [this] { stand->missing = {"vkGetMemoryHostPointerPropertiesEXT"}; },
+       copied + "the device has no VK_EXT_external_memory_host"},
+      {"large pages", [this] { stand->hostPageSize = uint64_t(1) << 40; },
+       copied + "the device reads memory of the host in units of 1099511627776 bytes"},
+      {"no kind of memory", [this] { stand->hostMemoryTypes = 0; },
+       copied + "no kind of memory fits pages of the host"},
+      {"refused", [this] { fail("vkGetMemoryHostPointerPropertiesEXT", vulkan::api::ErrorUnknown); },
+       copied + "vkGetMemoryHostPointerPropertiesEXT failed with ERROR_UNKNOWN on device 'Stand-in 0'"},
+      {"odd address", [this] { stand->importedOffset = 4; }, copied + "device 'Stand-in 0' placed a buffer at 0x"},
+  };
+  for (const Case &one : cases) {
+    SCOPED_TRACE(one.title);
+    reset();
+    stand->extensions = {"VK_EXT_external_memory_host"};
+    stand->type = vulkan::api::PhysicalDeviceTypeIntegratedGpu;
+    one.change();
+    driver = makeDriver();
+    hal::Driver *const drivers[] = {driver.get()};
+    DeviceRequest request;
+    ASSERT_OK(parseDeviceRequest("vulkan", nullptr, drivers, request));
+    request.noFallback = true;
+    Ref<Module> module;
+    ASSERT_OK(Module::load(path, module));
+    stand->forget();
+    Ref<Instance> instance;
+    ASSERT_OK(Instance::create(module, request, drivers, instance));
+    EXPECT_EQ(stand->count("vkimported"), one.weights == all || stand->importedOffset ? 1 : 0);
+    const std::string text = instance->report().text();
+    const size_t begin = text.find("weights: ");
+    const std::string said = begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+    EXPECT_TRUE(stand->importedOffset ? said.starts_with(one.weights) : said == one.weights) << said;
+    EXPECT_EQ(instance->loaded().constantBytes(), one.weights == all ? 0u : 131072u);
+    std::vector<Ref<Value>> outputs;
+    ASSERT_OK(runMain(*instance, {vectorValue({1, 2, 3})}, outputs));
+    EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{10, 13, 16}));
+  }
+}
+
+TEST_F(VulkanFailures, pagesThatTheDeviceDoesNotTake) {
+  stand->extensions = {"VK_EXT_external_memory_host"};
+  stand->maxAllocation = 100000;
+  open();
+  EXPECT_EQ(device->info().maxMappedFile, 100000u);
+  const std::unique_ptr<void, decltype(&std::free)> pages(std::aligned_alloc(4096, 131072), std::free);
+  const auto *begin = static_cast<const uint8_t *>(pages.get());
+  const std::tuple<const uint8_t *, uint64_t, std::string> cases[] = {
+      {begin, 131072, "the device allows at most 100000 bytes in one memory"},
+      {begin + 64, 4096, "the device reads memory of the host in units of 4096 bytes"},
+      {begin, 64, "the device reads memory of the host in units of 4096 bytes"},
+      {begin + 4096, 8192, ""}};
+  for (const auto &[data, size, why] : cases) {
+    Ref<hal::Memory> memory;
+    std::string reason;
+    ASSERT_OK(device->mapFile(data, size, memory, reason));
+    EXPECT_EQ(reason, why);
+    EXPECT_EQ(bool(memory), why.empty());
+    if (memory)
+      EXPECT_EQ(memory->host(), data);
   }
 }
 
