@@ -5,12 +5,16 @@
 
 #include "vx/base/cache_folder.h"
 
+#include <cstdlib>
+
 namespace vx::cuda {
 
 DriverOptions DriverOptions::fromEnvironment() {
   DriverOptions options;
   options.library = options.library.fromEnvironment();
   options.cacheFolder = defaultCacheFolder();
+  if (const char *checks = std::getenv("VX_CHECK_CODE"); checks && *checks && std::string_view(checks) != "0")
+    options.checksCode = true;
   return options;
 }
 
@@ -81,9 +85,9 @@ std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
   return {};
 }
 
-Status CudaDriver::openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
+Status CudaDriver::openApi(const PhysicalDevice &device, const hal::DeviceOptions &deviceOptions,
                            std::unique_ptr<hal::gpu::Api> &api) const {
-  return CudaFunctions::open(library, device, options, cacheFolder, api);
+  return CudaFunctions::open(library, device, deviceOptions, options, api);
 }
 
 hal::Driver &driver() {

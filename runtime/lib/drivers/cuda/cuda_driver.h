@@ -12,14 +12,17 @@ struct DriverOptions {
   hal::LibraryNames library = {{"libcuda.so.1"}, "VX_CUDA_LIBRARY"};
   // Where assembled kernels are kept; empty: nowhere.
   std::string cacheFolder;
+  // What the assembler says of slow code is an error of the load, and not a warning.
+  bool checksCode = false;
+  // How many parts of a module's code are assembled at a time, each in a thread; 0: by the cores of the process.
+  uint32_t assemblers = 0;
 
   static DriverOptions fromEnvironment();
 };
 
 class CudaDriver final : public hal::gpu::VendorDriver<Vendor> {
 public:
-  explicit CudaDriver(DriverOptions options)
-      : VendorDriver(std::move(options.library)), cacheFolder(std::move(options.cacheFolder)) {}
+  explicit CudaDriver(DriverOptions options) : VendorDriver(options.library), options(std::move(options)) {}
 
   std::string_view name() const override { return "cuda"; }
   std::string_view target() const override { return "cuda"; }
@@ -29,7 +32,7 @@ private:
   Status openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
                  std::unique_ptr<hal::gpu::Api> &api) const override;
 
-  const std::string cacheFolder;
+  const DriverOptions options;
 };
 
 // The driver of the process.
