@@ -147,6 +147,22 @@ TEST_F(JoinedRowsTest, withoutMemoryThereAreNone) {
   EXPECT_EQ(asked, 1);
 }
 
+// A request's own bytes may go when they are copied.
+TEST_F(JoinedRowsTest, requestsAreForgottenWhenTheyAreCopied) {
+  Request a(1, 10), b(1, 20);
+  const auto owner = std::make_shared<int>(0);
+  const std::array<int64_t, 2> dims = {1, 2};
+  b.inputs[0] = vx::Value::wrap(VX_I32, dims, b.wide.data(), 8, owner);
+  const auto rows = make(a, 2);
+  rows->place(a.inputs, 1);
+  rows->place(b.inputs, 1);
+  b.inputs.clear();
+  EXPECT_EQ(owner.use_count(), 2);
+  rows->copy();
+  EXPECT_EQ(owner.use_count(), 1);
+  EXPECT_TRUE(rows->take(2, 2));
+}
+
 TEST_F(JoinedRowsTest, threadsCopyAtOneTime) {
   for (int round = 0; round < 50; ++round) {
     std::vector<Request> requests;
@@ -219,7 +235,9 @@ TEST_F(RowJoinerTest, rowsThatAreFewBytesOrVeryManyAreNot) {
   EXPECT_FALSE(joiner.place(*job(1, 1024), *job(1, 1024), (1 << 16) + 1));
   // More rows than a batch has.
   EXPECT_TRUE(joiner.place(*job(2), *job(2), 4));
-  EXPECT_FALSE(joiner.place(*job(2), *job(3), 4));
+  const auto two = job(2);
+  EXPECT_FALSE(joiner.place(*two, *job(3), 4));
+  EXPECT_FALSE(two->joined);
   // Rows of inputs that are not joined are no bytes to join.
   RowJoiner shared({false}, memory);
   EXPECT_FALSE(shared.place(*job(1), *job(1), 4));

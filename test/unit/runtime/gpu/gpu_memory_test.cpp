@@ -107,6 +107,19 @@ TYPED_TEST(GpuMemory, whatACallUsesIsNotDropped) {
   EXPECT_FALSE(this->has(1));
 }
 
+// A device of an address space, which does nothing.
+class Stranger final : public hal::Device {
+public:
+  explicit Stranger(hal::AddressSpace space) { facts.addressSpace = space; }
+  const hal::DeviceInfo &info() const override { return facts; }
+  Status allocate(uint64_t, hal::MemoryKind, Ref<hal::Memory> &) override { return okStatus(); }
+  Status load(const hal::CodeImage &, Ref<hal::Executable> &) override { return okStatus(); }
+  Status createStream(Ref<hal::Stream> &) override { return okStatus(); }
+
+private:
+  hal::DeviceInfo facts;
+};
+
 // The host copies the bytes of other inputs to page-locked memory of the stream, and the device copies from there.
 TYPED_TEST(GpuMemory, theDeviceCopiesFromTransferMemoryByItself) {
   const auto sources = [this] {
@@ -156,8 +169,20 @@ TYPED_TEST(GpuMemory, theDeviceCopiesFromTransferMemoryByItself) {
     const std::vector<uint64_t> fromFirst = sources();
     EXPECT_EQ(std::count(fromFirst.begin(), fromFirst.end(), address), 1);
   }
+  // Another vendor's does not, nor one that shares its addresses with nobody.
+  using Kind = hal::AddressSpace::Kind;
+  for (const Kind kind : {Kind::Own, Kind::Cuda, Kind::Rocm}) {
+    const Stranger stranger({kind, 5});
+    EXPECT_EQ(static_cast<bool>(findTransferMemory(data, 4, stranger).memory),
+              kind == this->instance->device().info().addressSpace.kind);
+  }
   x = nullptr;
   EXPECT_TRUE(freeTransferMemory(data));
+  // The next one is not asked of the driver.
+  this->gpu->forget();
+  ASSERT_OK(allocateTransferMemory(this->instance->context(), 2 * this->Unit, data));
+  EXPECT_TRUE(freeTransferMemory(data));
+  EXPECT_EQ(this->gpu->count(this->names.MemHostAlloc.name), 0);
 }
 
 // The device goes on with ordinary memory, so that nothing of a call is another one.
