@@ -4,7 +4,7 @@
 // Alone, a filter for each channel reads the rows of its images: moves of both images would take longer.
 // CHECK-LABEL: func.func @depthwise(
 // CHECK-NOT:     vx.transpose
-// CHECK:         vx.conv {{.*}} groups = 64 {vx.anchor}
+// CHECK:         vx.conv {{.*}} groups = 64 {vx.anchor, vx.product = #vx.product<family = loops, reason = layout>}
 // CHECK-NOT:     vx.transpose
 func.func @depthwise(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
   %w = vx.constant dense<3.0> : tensor<64x1x3x3xf32>
@@ -64,7 +64,7 @@ func.func @through_bias(%x: tensor<1x64x56x56xf32>, %b: tensor<64xf32>) -> tenso
 
 // A softmax parts regions: each has its own layout.
 // CHECK-LABEL: func.func @two_regions(
-// CHECK:         vx.conv {{.*}} groups = 64 {vx.anchor}
+// CHECK:         vx.conv {{.*}} groups = 64 {vx.anchor, vx.product = #vx.product<family = loops, reason = layout>}
 // CHECK:         vx.conv {{.*}} groups = 1 channels_last
 func.func @two_regions(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
   %w = vx.constant dense<3.0> : tensor<64x1x3x3xf32>

@@ -47,7 +47,7 @@ func.func @sizes(%x: tensor<1x9x9x4xf32>, %w: tensor<?x2x3x3xf32, #vx.enc<[2 * f
 // -----
 
 // CPU-LABEL: func.func @dimensions(
-// CPU:         vx.loops_reason = "its columns or its sum run along several dimensions, or the result has others than the product"
+// CPU:         vx.loops_reason = "its columns or its sum run along several dimensions"
 func.func @dimensions(%a: tensor<20x64xf32>, %b: tensor<64x8x9xf32>) -> tensor<20x8x9xf32> {
   %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xf32>, tensor<64x8x9xf32>
   return %0 : tensor<20x8x9xf32>
@@ -55,14 +55,48 @@ func.func @dimensions(%a: tensor<20x64xf32>, %b: tensor<64x8x9xf32>) -> tensor<2
 
 // -----
 
+// An op that makes several elements of a byte is in a kernel of its own: the product keeps its strategy.
 // CPU-LABEL: func.func @packed(
-// CPU:         vx.loops_reason = "its results are packed into bytes"
+// CPU:         #vx.cpu_product<
+// CPU:         vx.contract
+// CPU:         #vx.loops<
+// CPU:         vx.cast
+// CPU-NOT:     vx.loops_reason
 // GPU-LABEL: func.func @packed(
-// GPU:         vx.loops_reason = "its results are packed into bytes"
+// GPU:         #vx.tiled_product<
+// GPU:         vx.contract
+// GPU:         #vx.elementwise<
+// GPU:         vx.cast
+// GPU-NOT:     vx.loops_reason
 func.func @packed(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32xui4> {
   %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xf32>, tensor<64x32xf32>
   %1 = vx.cast %0 : tensor<20x32xf32> -> tensor<20x32xui4>
   return %1 : tensor<20x32xui4>
+}
+
+// -----
+
+// So is an op that reads labels which a kernel has to check, on a CPU.
+// CPU-LABEL: func.func @labels(
+// CPU:         #vx.loops<
+// CPU:         vx.check_indices
+// CPU:         #vx.cpu_product<
+// CPU-NOT:     vx.loops_reason
+// GPU-LABEL: func.func @labels(
+// GPU:         #vx.tiled_product<
+// GPU-NOT:     vx.fusion
+// GPU:         vx.check_indices
+// GPU-NOT:     vx.fusion
+// GPU:         return
+func.func @labels(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>, %i: tensor<20xi64>) -> tensor<20x32xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xf32>, tensor<64x32xf32>
+  %1 = vx.check_indices %i below [#vx.dim<32>] from_start : tensor<20xi64>
+  %2 = vx.broadcast %1, [0] : tensor<20xi64> -> tensor<20x32xi64>
+  %3 = vx.iota axis = 1 : tensor<20x32xi64>
+  %4 = vx.compare eq %2, %3 : tensor<20x32xi64>, tensor<20x32xi64>
+  %5 = vx.cast %4 : tensor<20x32xi1> -> tensor<20x32xf32>
+  %6 = vx.sub %0, %5 : tensor<20x32xf32>, tensor<20x32xf32>
+  return %6 : tensor<20x32xf32>
 }
 
 // -----

@@ -1,7 +1,7 @@
 // --strict-math reaches the passes of a target: no product applies the numbers of a block to the block's sum.
 // RUN: vx-compile %s --target=cpu --stop-after fused -o - | FileCheck %s
 // RUN: vx-compile %s --target=cpu --strict-math --stop-after fused -o - | FileCheck %s --check-prefix=STRICT
-// CHECK:      vx.contract {{.*}} {vx.anchor, vx.block_sums}
+// CHECK:      vx.contract {{.*}} {vx.anchor, vx.block_sums, {{.*}}}
 // STRICT:     vx.contract
 // STRICT-NOT: vx.block_sums
 func.func @main(%x: tensor<1x64xf32>) -> tensor<1x16xf32> {

@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --vx-join-summed-dims | FileCheck %s
+// RUN: vx-opt %s --vx-join-summed-dims --vx-join-reduced-dims | FileCheck %s
 
 vx.symbol "n"
 

@@ -1,18 +1,10 @@
 // RUN: vx-opt %s --vx-pack-weights | FileCheck %s
 // RUN: vx-opt %s --vx-pack-weights=tile-bytes=0 | FileCheck %s --check-prefix=ORDER
 
-// Filters alone, in the order of the sum.
-// ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
-// ORDER-NEXT: vx.unpack %{{.+}} dim = 0 permutation = [0, 2, 3, 1] : tensor<20x3x3x3x1xf32> -> tensor<20x3x3x3xf32>
-// ORDER-NOT: vx.pack
-// ORDER-LABEL: func.func @reads_variables
-// ORDER-NOT: vx.pack
-// ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
-// ORDER-NOT: vx.pack
-// ORDER-LABEL: func.func @low_bits
-// ORDER-NOT: vx.pack
-// ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xi8>
-// ORDER-NOT: vx.pack
+// Without tiles: in the order of the sum.
+// ORDER-LABEL: func.func @main
+// ORDER:         vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
+// ORDER-NEXT:    vx.unpack %{{.+}} dim = 0 permutation = [0, 2, 3, 1] : tensor<20x3x3x3x1xf32> -> tensor<20x3x3x3xf32>
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>) {
@@ -22,12 +14,12 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf3
   // CHECK:      %[[P0:.+]] = vx.pack %{{.+}} dim = 1 tile = 16 permutation = [1, 0] : tensor<8x20xf32>
   // CHECK-NEXT: %[[U0:.+]] = vx.unpack %[[P0]] dim = 1 permutation = [1, 0] : tensor<2x8x16xf32> -> tensor<8x20xf32>
   // CHECK-NEXT: vx.contract %{{.+}}, %[[U0]]
-  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] {vx.product = #vx.product<family = cpu_product, packed = true>} : tensor<4x8xf32>, tensor<8x20xf32>
   // CHECK:      vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 1] : tensor<20x8xf32>
-  %1 = vx.contract %x, %t batch = [] x [] contracting = [1] x [1] : tensor<4x8xf32>, tensor<20x8xf32>
+  %1 = vx.contract %x, %t batch = [] x [] contracting = [1] x [1] {vx.product = #vx.product<family = cpu_product, packed = true>} : tensor<4x8xf32>, tensor<20x8xf32>
   // CHECK:      vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
-  %2 = vx.conv %y, %f strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
-  // Not a weight, and few rows.
+  %2 = vx.conv %y, %f strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last {vx.product = #vx.product<family = cpu_product, channels_last = true, packed = true>} : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
+  // As chosen.
   // CHECK-NOT:  vx.pack
   %3 = vx.contract %x, %v batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
   return %0, %1, %2, %3 : tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>
@@ -42,58 +34,19 @@ func.func @groups(%x: tensor<1x5x5x48xf32>, %y: tensor<1x5x5x20xf32>) -> (tensor
   %a = vx.constant dense<1.0> : tensor<48x24x3x3xf32>
   %b = vx.constant dense<1.0> : tensor<48x16x3x3xf32>
   %c = vx.constant dense<1.0> : tensor<20x1x3x3xf32>
-  %0 = vx.conv %x, %a strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 channels_last : tensor<1x5x5x48xf32>, tensor<48x24x3x3xf32>
-  %1 = vx.conv %x, %b strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 3 channels_last : tensor<1x5x5x48xf32>, tensor<48x16x3x3xf32>
-  %2 = vx.conv %y, %c strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 20 channels_last : tensor<1x5x5x20xf32>, tensor<20x1x3x3xf32>
+  %0 = vx.conv %x, %a strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 channels_last {vx.product = #vx.product<family = cpu_product, channels_last = true, packed = true>} : tensor<1x5x5x48xf32>, tensor<48x24x3x3xf32>
+  %1 = vx.conv %x, %b strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 3 channels_last {vx.product = #vx.product<family = cpu_product, channels_last = true, packed = true>} : tensor<1x5x5x48xf32>, tensor<48x16x3x3xf32>
+  %2 = vx.conv %y, %c strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 20 channels_last {vx.product = #vx.product<family = cpu_product, channels_last = true, packed = true>} : tensor<1x5x5x20xf32>, tensor<20x1x3x3xf32>
   return %0, %1, %2 : tensor<1x5x5x48xf32>, tensor<1x5x5x48xf32>, tensor<1x5x5x20xf32>
 }
 
-// CHECK-LABEL: func.func @many_rows
-// CHECK:         vx.pack %arg1 dim = 1 tile = 16 permutation = [1, 0] : tensor<256x256xf32>
-func.func @many_rows(%x: tensor<512x256xf32>, %y: tensor<256x256xf32>) -> tensor<512x256xf32> {
-  %0 = vx.contract %x, %y batch = [] x [] contracting = [1] x [0] : tensor<512x256xf32>, tensor<256x256xf32>
-  return %0 : tensor<512x256xf32>
-}
-
-// A parameter or statistic is a weight where the function does not store it, and so is what only moves or scales it. A
-// state, which may change in each call, is none.
-// CHECK-LABEL: func.func @reads_variables
-// CHECK:         %[[P:.+]] = vx.variable_load @p
-// CHECK:         vx.pack %[[P]] dim = 1 tile = 16 permutation = [1, 0] : tensor<8x20xf32>
-// CHECK:         %[[F:.+]] = vx.mul
-// CHECK:         vx.pack %[[F]] dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
-// CHECK-NOT:     vx.pack
-vx.variable @p role = parameter : tensor<8x20xf32>
-vx.variable @f role = parameter : tensor<20x3x3x3xf32>
-vx.variable @g role = statistic : tensor<20xf32>
-vx.variable @s : tensor<8x20xf32>
-func.func @reads_variables(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>) -> (tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>) {
-  %p = vx.variable_load @p : tensor<8x20xf32>
-  %f = vx.variable_load @f : tensor<20x3x3x3xf32>
-  %g = vx.variable_load @g : tensor<20xf32>
-  %s = vx.variable_load @s : tensor<8x20xf32>
-  %0 = vx.contract %x, %p batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
-  %b = vx.broadcast %g, [0] : tensor<20xf32> -> tensor<20x3x3x3xf32>
-  %m = vx.mul %f, %b : tensor<20x3x3x3xf32>, tensor<20x3x3x3xf32>
-  %1 = vx.conv %y, %m strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
-  %2 = vx.contract %x, %s batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
-  return %0, %1, %2 : tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>
-}
-
-// Here it changes, if only in a branch.
-// CHECK-LABEL: func.func @stores_variables
-// CHECK-NOT:     vx.pack
-func.func @stores_variables(%x: tensor<4x8xf32>, %c: tensor<i1>) -> tensor<4x20xf32> {
-  %p = vx.variable_load @p : tensor<8x20xf32>
-  %0 = vx.contract %x, %p batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
-  vx.if %c {
-    %n = vx.neg %p : tensor<8x20xf32>
-    vx.variable_store %n, @p : tensor<8x20xf32>
-    vx.yield
-  } else {
-    vx.yield
-  }
-  return %0 : tensor<4x20xf32>
+// Four neighbours along the sum lie together where one instruction multiplies and sums them.
+// CHECK-LABEL: func.func @neighbours
+// CHECK:         vx.pack %{{.+}} dim = 1 tile = 16 permutation = [1, 0] inner = 4 : tensor<8x32xi8>
+func.func @neighbours(%x: tensor<4x8xui8>) -> tensor<4x32xi32> {
+  %w = vx.constant dense<1> : tensor<8x32xi8>
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] sums = i32 {vx.product = #vx.product<family = cpu_product, packed = true, neighbours = 4>} : tensor<4x8xui8>, tensor<8x32xi8>
+  return %0 : tensor<4x32xi32>
 }
 
 // Of a weight that is computed from integers of 8 or 4 bits the integers are packed. Four vectors of columns lie together where they fill tiles.
@@ -115,22 +68,22 @@ func.func @low_bits(%x: tensor<3x4xf32>, %t: tensor<3x2x2xf32>, %y: tensor<1x5x5
   %ac = vx.cast %a : tensor<4x128xi8> -> tensor<4x128xf32>
   %as = vx.constant dense<2.0> : tensor<4x128xf32>
   %ad = vx.mul %ac, %as : tensor<4x128xf32>, tensor<4x128xf32>
-  %0 = vx.contract %x, %ad batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x128xf32>
+  %0 = vx.contract %x, %ad batch = [] x [] contracting = [1] x [0] {vx.product = #vx.product<family = cpu_product, packed = true>} : tensor<3x4xf32>, tensor<4x128xf32>
   %b = vx.constant dense_resource<b> : tensor<20x4xi4>
   %bd = vx.cast %b : tensor<20x4xi4> -> tensor<20x4xf32>
-  %1 = vx.contract %x, %bd batch = [] x [] contracting = [1] x [1] : tensor<3x4xf32>, tensor<20x4xf32>
+  %1 = vx.contract %x, %bd batch = [] x [] contracting = [1] x [1] {vx.product = #vx.product<family = cpu_product, packed = true>} : tensor<3x4xf32>, tensor<20x4xf32>
   %c = vx.constant dense_resource<c> : tensor<32x2x2xui8>
   %cd = vx.cast %c : tensor<32x2x2xui8> -> tensor<32x2x2xf32>
-  %2 = vx.contract %t, %cd batch = [] x [] contracting = [1, 2] x [1, 2] : tensor<3x2x2xf32>, tensor<32x2x2xf32>
+  %2 = vx.contract %t, %cd batch = [] x [] contracting = [1, 2] x [1, 2] {vx.product = #vx.product<family = cpu_product, packed = true>} : tensor<3x2x2xf32>, tensor<32x2x2xf32>
   %f = vx.constant dense_resource<f> : tensor<20x3x3x3xi8>
   %fd = vx.cast %f : tensor<20x3x3x3xi8> -> tensor<20x3x3x3xf32>
-  %3 = vx.conv %y, %fd strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
+  %3 = vx.conv %y, %fd strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last {vx.product = #vx.product<family = cpu_product, channels_last = true, packed = true>} : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
   %h = vx.constant dense_resource<h> : tensor<4x20xi16>
   %hd = vx.cast %h : tensor<4x20xi16> -> tensor<4x20xf32>
-  %4 = vx.contract %x, %hd batch = [] x [] contracting = [1] x [0] : tensor<3x4xf32>, tensor<4x20xf32>
+  %4 = vx.contract %x, %hd batch = [] x [] contracting = [1] x [0] {vx.product = #vx.product<family = cpu_product, packed = true>} : tensor<3x4xf32>, tensor<4x20xf32>
   %k = vx.constant dense_resource<k> : tensor<20x1x3x3xi8>
   %kd = vx.cast %k : tensor<20x1x3x3xi8> -> tensor<20x1x3x3xf32>
-  %5 = vx.conv %g, %kd strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 20 channels_last : tensor<1x5x5x20xf32>, tensor<20x1x3x3xf32>
+  %5 = vx.conv %g, %kd strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 20 channels_last {vx.product = #vx.product<family = cpu_product, channels_last = true, packed = true>} : tensor<1x5x5x20xf32>, tensor<20x1x3x3xf32>
   return %0, %1, %2, %3, %4, %5 : tensor<3x128xf32>, tensor<3x20xf32>, tensor<3x32xf32>, tensor<1x5x5x20xf32>, tensor<3x20xf32>, tensor<1x5x5x20xf32>
 }
 
@@ -145,7 +98,6 @@ func.func @low_bits(%x: tensor<3x4xf32>, %t: tensor<3x2x2xf32>, %y: tensor<1x5x5
 // CHECK:         %[[M:.+]] = vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 1, 2] : tensor<64x2x2xf32>
 // CHECK-NOT:     vx.pack
 // CHECK:         vx.broadcast %{{.+}}, [0] : tensor<64xf32> -> tensor<64x2x2x4xf32>
-// ORDER-LABEL: func.func @numbers_of_blocks(
 func.func @numbers_of_blocks(%x: tensor<1x2x2x4xf32>) -> tensor<1x64xf32> {
   %w = vx.constant dense_resource<w> : tensor<64x2x2x4xi4>
   %c = vx.cast %w : tensor<64x2x2x4xi4> -> tensor<64x2x2x4xf32>
@@ -163,6 +115,6 @@ func.func @numbers_of_blocks(%x: tensor<1x2x2x4xf32>) -> tensor<1x64xf32> {
   %k = vx.constant dense_resource<k> : tensor<64xf32>
   %kb = vx.broadcast %k, [0] : tensor<64xf32> -> tensor<64x2x2x4xf32>
   %f = vx.mul %e, %kb : tensor<64x2x2x4xf32>, tensor<64x2x2x4xf32>
-  %r = vx.contract %x, %f batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] : tensor<1x2x2x4xf32>, tensor<64x2x2x4xf32>
+  %r = vx.contract %x, %f batch = [] x [] contracting = [1, 2, 3] x [1, 2, 3] {vx.product = #vx.product<family = cpu_product, packed = true>} : tensor<1x2x2x4xf32>, tensor<64x2x2x4xf32>
   return %r : tensor<1x64xf32>
 }

@@ -317,7 +317,7 @@ def check_codegen(tree):
     """The page has the strategies of products of each target, and the reasons of those in plain loops, word for word."""
     page = "docs/codegen.md"
     parts = sections(tree.read(page), 2)
-    source = tree.read("compiler/lib/Analysis/StrategyChoice.cpp")
+    source = tree.read("compiler/lib/Analysis/ProductCandidates.cpp")
     reasons, got = re.findall(r'return "(.*)";', source), [row[0] for row in rows(parts.get("Products in plain loops", ""))]
     if got != reasons:
         yield f"{page}: expected the reasons {reasons}, got {got}"

@@ -13,10 +13,11 @@ struct ChooseStrategiesPass : PassWrapper<ChooseStrategiesPass, OperationPass<Mo
 
   void runOnOperation() override {
     getOperation().walk([&](FusionOp fusion) {
-      StrategyChoice choice = backend->chooseStrategy(fusion, spec);
-      fusion.setStrategyAttr(choice.strategy);
-      if (choice.reason)
-        fusion->setAttr(kLoopsReasonAttr, StringAttr::get(&getContext(), describe(*choice.reason)));
+      fusion.setStrategyAttr(backend->chooseStrategy(fusion, spec));
+      Operation *anchor = fusion.getAnchor();
+      if (ProductAttr product = anchor ? getProduct(anchor) : ProductAttr();
+          product && product.getReason() != LoopsReason::none)
+        fusion->setAttr(kLoopsReasonAttr, StringAttr::get(&getContext(), describe(product.getReason())));
     });
   }
 

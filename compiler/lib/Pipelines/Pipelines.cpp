@@ -185,37 +185,30 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
       createDecomposePass([&backend, spec](Operation *op) { return backend.decomposes(op, spec); }));
   pm.addNestedPass<func::FuncOp>(createWidenElementsPass());
   pm.addPass(createCSEPass());
-  LayoutPolicy layouts = backend.layouts(spec);
-  if (layouts.channelsLast) {
-    UseChannelsLastPassOptions channelsLast;
-    llvm::append_range(channelsLast.factors, layouts.channelsLastFactors);
-    pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass(
-        channelsLast, {[&backend, spec](ConvOp conv) { return backend.estimateLayouts(conv, spec); },
-                       [&backend, spec](Value tensor) { return backend.estimateMove(tensor, spec); }}));
-    SimplifyViewsPassOptions views;
-    views.chainsOnly = true;
-    pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass(views));
-  }
-  SplitWindowsPassOptions windows;
-  windows.masks = backend.masksPaddedWindows();
-  pm.addNestedPass<func::FuncOp>(createSplitWindowsPass(windows));
   SplitWeightBlocksPassOptions splitBlocks;
   splitBlocks.strictMath = strictMath;
   pm.addNestedPass<func::FuncOp>(createSplitWeightBlocksPass(splitBlocks));
-  if (layouts.packedWeights) {
-    PackWeightsPassOptions pack;
-    pack.tileBytes = layouts.packedWeightBytes;
-    pm.addNestedPass<func::FuncOp>(createPackWeightsPass(
-        pack, [&backend, spec](Operation *product) { return backend.countPackedNeighbours(product, spec); }));
-  }
-  if (layouts.channelsLast || layouts.packedWeights) {
-    pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
-    pm.addPass(createCSEPass());
-  }
   pm.addNestedPass<func::FuncOp>(createJoinSummedDimsPass());
+  if (backend.splitsReductions())
+    pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
+  pm.addNestedPass<func::FuncOp>(createChooseProductsPass(
+      [&backend, spec](Operation *op, const ProductFacts &facts) { return backend.chooseProduct(op, facts, spec); },
+      [&backend, spec](Value tensor) { return backend.estimateMove(tensor, spec); }));
+  pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
+  SimplifyViewsPassOptions views;
+  views.chainsOnly = true;
+  pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass(views));
+  SplitWindowsPassOptions windows;
+  windows.masks = backend.masksPaddedWindows();
+  pm.addNestedPass<func::FuncOp>(createSplitWindowsPass(windows));
+  PackWeightsPassOptions pack;
+  pack.tileBytes = backend.packedRowBytes(spec);
+  pm.addNestedPass<func::FuncOp>(createPackWeightsPass(pack));
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createJoinReducedDimsPass());
   pm.addNestedPass<func::FuncOp>(createJoinColumnSumsPass());
   if (backend.splitsReductions()) {
-    pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
     pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
     pm.addNestedPass<func::FuncOp>(createSplitTopPlacesPass());
     pm.addPass(createCSEPass()); // what several reductions read is reshaped once

@@ -1,5 +1,4 @@
 // vx-verify-fused: what holds after the `fused` phase.
-#include "vx/Analysis/StrategyChoice.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Pipelines/Pipelines.h"
 
@@ -17,17 +16,44 @@ namespace {
 /// What the host program runs or reads itself.
 bool isHostOp(Operation *op) { return isa<ModuleOp, func::FuncOp, func::ReturnOp>(op) || getRole(op) == Role::Host; }
 
+/// True for a strategy of the family.
+bool isOfFamily(StrategyAttrInterface strategy, ProductFamily family) {
+  switch (family) {
+  case ProductFamily::loops:
+    return !isa<TiledProductAttr, MmaAttr, CPUProductAttr, CPUDepthwiseAttr>(strategy);
+  case ProductFamily::rows:
+    return isa<RowsAttr, ThreadRowsAttr>(strategy);
+  case ProductFamily::tiled_product:
+    return isa<TiledProductAttr>(strategy);
+  case ProductFamily::mma:
+    return isa<MmaAttr>(strategy);
+  case ProductFamily::cpu_product:
+    return isa<CPUProductAttr>(strategy);
+  case ProductFamily::cpu_depthwise:
+    return isa<CPUDepthwiseAttr>(strategy);
+  }
+  llvm_unreachable("unknown family");
+}
+
+LogicalResult verifyProduct(FusionOp fusion, Operation *anchor) {
+  ProductAttr product = getProduct(anchor);
+  if (!product)
+    return fusion.emitError() << "after 'fused' a product has '#vx.product', got '" << anchor->getName() << "' of "
+                              << describeSource(anchor->getLoc()) << " without it";
+  if (!isOfFamily(fusion.getStrategy(), product.getFamily()))
+    return fusion.emitError() << "after 'fused' the strategy of a product is of the family that was chosen for it, '"
+                              << stringifyProductFamily(product.getFamily()) << "', got " << fusion.getStrategy()
+                              << " for '" << anchor->getName() << "' of " << describeSource(anchor->getLoc());
+  return success();
+}
+
 struct VerifyFusedPass : impl::VerifyFusedPassBase<VerifyFusedPass> {
   void runOnOperation() override {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto fusion = dyn_cast<FusionOp>(op)) {
         Operation *anchor = fusion.getAnchor();
-        if (anchor && anchor->hasTrait<vx::OpTrait::Product>() && isa<LoopsAttr>(fusion.getStrategy()) &&
-            !fusion->hasAttr(kLoopsReasonAttr)) {
-          fusion.emitError() << "after 'fused' a product in plain loops has a reason, got '" << anchor->getName()
-                             << "' of " << describeSource(anchor->getLoc()) << " without one";
+        if (anchor && anchor->hasTrait<vx::OpTrait::Product>() && failed(verifyProduct(fusion, anchor)))
           signalPassFailure();
-        }
         return WalkResult::skip();
       }
       if (!isHostOp(op)) {

@@ -6,9 +6,10 @@
 // numbers: two kernels of one number each take twice as long as one.
 
 #include "BlockDependences.h"
+#include "FreeOps.h"
 #include "vx/Analysis/DerivableVariables.h"
 #include "vx/Analysis/JoinedParts.h"
-#include "vx/Analysis/LowBitWeights.h"
+#include "vx/Analysis/ProductCandidates.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
@@ -34,32 +35,6 @@ bool isHostScalar(OpOperand &use) {
 
 namespace {
 
-/// True for a reader of weights of few bits that decodes what it reads.
-bool decodesWhatItReads(Operation *op) {
-  auto gather = dyn_cast<GatherOp>(op);
-  return isa<ContractOp, ConvOp>(op) || (gather && !gather.getMembers());
-}
-
-/// True for a part of the decoding of a weight of few bits, where only readers that decode read the weight.
-bool isDecodedByReaders(Operation *op) {
-  if (op->getNumResults() != 1 || !op->hasTrait<OpTrait::Elementwise>() || !decodesLowBits(op->getResult(0)))
-    return false;
-  llvm::SetVector<Operation *> visited;
-  visited.insert(op);
-  for (size_t next = 0; next < visited.size(); ++next) {
-    if (visited[next]->use_empty())
-      return false;
-    for (Operation *user : visited[next]->getUsers()) {
-      if (decodesWhatItReads(user))
-        continue;
-      if (!isa<BroadcastOp>(user) && (user->getNumResults() != 1 || !user->hasTrait<OpTrait::Elementwise>()))
-        return false;
-      visited.insert(user);
-    }
-  }
-  return true;
-}
-
 /// True for a slice of neighbours that only attention reads, as its query, key or value: a part of a larger tensor,
 /// read in place.
 bool isPartForAttention(Operation *op) {
@@ -67,65 +42,6 @@ bool isPartForAttention(Operation *op) {
   return slice && llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; }) &&
          llvm::all_of(slice->getUses(),
                       [](OpOperand &use) { return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() < 3; });
-}
-
-/// True for random bits compared with a number: which elements a dropout keeps. To draw them again is cheaper than to
-/// keep one byte of each.
-bool isRandomMask(Operation *op) {
-  auto compare = dyn_cast<CompareOp>(op);
-  return compare && compare.getLhs().getDefiningOp<RandomBitsOp>() && getSplatNumber(compare.getRhs());
-}
-
-/// True for a check of indices that few elements read, each by itself: a label that is compared with all classes. The
-/// first kernel that reads them checks them, and none is waited for.
-bool isCheckOfReaders(Operation *op) {
-  constexpr int64_t kMostReaders = 64; // elements for each index
-  auto check = dyn_cast<CheckIndicesOp>(op);
-  if (!check || !check.getFromStart())
-    return false;
-  auto countStatic = [](RankedTensorType type) {
-    int64_t count = 1;
-    for (int64_t size : type.getShape())
-      count = ShapedType::isDynamic(size) ? count : count * size;
-    return count;
-  };
-  RankedTensorType own = typeOf(check.getResult());
-  return llvm::all_of(check->getUsers(), [&](Operation *user) {
-    if (!isa<BroadcastOp>(user) && !user->hasTrait<OpTrait::Elementwise>())
-      return false;
-    RankedTensorType type = typeOf(user->getResult(0));
-    return type.getNumDynamicDims() == own.getNumDynamicDims() && countStatic(type) <= kMostReaders * countStatic(own);
-  });
-}
-
-/// True for arithmetic on sizes and given numbers that makes one number: a kernel has it from the sizes that it is
-/// called with. Read from memory it would have the kernel wait for another one.
-bool isNumberOfSizes(Operation *op, unsigned depth = 4) {
-  if (isa<DimValueOp>(op))
-    return true;
-  if (depth == 0 || op->getNumResults() != 1 || !op->hasTrait<OpTrait::Elementwise>() || mayFault(op) ||
-      typeOf(op->getResult(0)).getRank() != 0)
-    return false;
-  bool hasSize = false;
-  return llvm::all_of(op->getOperands(),
-                      [&](Value operand) {
-                        Operation *producer = operand.getDefiningOp();
-                        bool isSize = producer && isNumberOfSizes(producer, depth - 1);
-                        hasSize |= isSize;
-                        return isSize || getSplatNumber(operand);
-                      }) &&
-         hasSize;
-}
-
-/// True when each kernel that needs the op computes it anew. Of constants that holds for a repeated number.
-bool isFree(Operation *op) {
-  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op) || isCheckOfReaders(op) || isNumberOfSizes(op) ||
-      isDecodedByReaders(op))
-    return true;
-  DenseElementsAttr value;
-  if (auto constant = dyn_cast<ConstantOp>(op))
-    value = dyn_cast<DenseElementsAttr>(constant.getValue());
-  return value && value.isSplat();
 }
 
 /// True for a concatenation whose tensors are computed where they are to lie, or copied there: it is no part of another
@@ -543,7 +459,7 @@ private:
   bool canLeave(Operation *producer) const {
     bool isAnchor = getRole(producer) == Role::Anchor;
     if (!mayLeave(producer) || (!isAnchor && !producer->hasTrait<OpTrait::Elementwise>()) ||
-        (isAnchor && anchor && !isCompanion(producer)))
+        (isAnchor && anchor && !isCompanion(producer)) || (isAnchor && !fitsProduct(producer, members.getArrayRef())))
       return false;
     // What ends another anchor's kernel stays there.
     if (anchor && isEpilogue(producer))
@@ -581,7 +497,7 @@ private:
       Operation *user = use.getOwner();
       if (!members.contains(user) || isComputedAnew(user) || isUpdated(use))
         return false;
-      if (getRole(user) == Role::Anchor && !user->hasTrait<OpTrait::TakesPrologue>())
+      if (getRole(user) == Role::Anchor && !takesPrologue(use))
         return false;
       usersPreserveElements &= identity.contains(user) && user->hasTrait<OpTrait::Elementwise>();
     }
@@ -592,14 +508,44 @@ private:
       return true;
     if (getRole(producer) == Role::Anchor) {
       // The anchor's result must be the root's shape, element for element, or tiles of both would not agree.
-      if ((anchor && !isCompanion(producer)) || !usersPreserveElements)
+      if ((anchor && !isCompanion(producer)) || !usersPreserveElements || !fitsProduct(producer, members.getArrayRef()))
         return false;
       if (!anchor)
         anchor = producer;
     }
+    if (anchor && !fitsProduct(anchor, producer))
+      return false;
     if (usersPreserveElements)
       identity.insert(producer);
     return true;
+  }
+
+  /// True where the op that is read may be computed in the kernel of the anchor that reads it.
+  static bool takesPrologue(OpOperand &use) {
+    Operation *anchor = use.getOwner();
+    if (!anchor->hasTrait<OpTrait::Product>())
+      return anchor->hasTrait<OpTrait::TakesPrologue>();
+    ProductAttr product = getProduct(anchor);
+    return product && product.getPrologue() == use.getOperandNumber() &&
+           use.get().getDefiningOp()->hasTrait<OpTrait::Elementwise>();
+  }
+
+  /// False for a product whose strategy takes no kernel with these ops: they may fail, or the root stores several
+  /// elements in a byte and tiles cut elements.
+  bool fitsProduct(Operation *product, ArrayRef<Operation *> ops) const {
+    ProductAttr choice = product->hasTrait<OpTrait::Product>() ? getProduct(product) : ProductAttr();
+    if (!choice || choice.getFamily() == ProductFamily::loops)
+      return true;
+    return !isPacked(getElementTypeOrSelf(root->getResult(0).getType())) &&
+           (takesFaults(choice.getFamily()) || llvm::none_of(ops, mayFaultInside));
+  }
+
+  /// True for an op that may fail, or is computed from one that is computed anew where it is read and may fail.
+  static bool mayFaultInside(Operation *op) {
+    return mayFault(op) || llvm::any_of(op->getOperands(), [](Value operand) {
+             Operation *producer = operand.getDefiningOp();
+             return producer && isFree(producer) && mayFaultInside(producer);
+           });
   }
 
   /// True for a free root that another kernel reads too: that one computes it anew, from what it is computed from here.

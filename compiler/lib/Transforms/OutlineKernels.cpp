@@ -1,7 +1,7 @@
 // Outlines fusion regions into kernels, equal ones once.
 
 #include "SharedStarts.h"
-#include "vx/Analysis/StrategyChoice.h"
+#include "vx/Analysis/ProductCandidates.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/DimParts.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
@@ -239,7 +239,11 @@ public:
                                    fusion.getStrategy(), builder.getStringAttr("private"));
     IRMapping mapping;
     fusion.getBody().cloneInto(&kernel.getBody(), mapping);
-    kernel.walk([](Operation *op) { op->removeAttr(kCopyAttr); }); // a copy's kernel is the other one's
+    // A copy's kernel is the other one's, and the strategy says how a product is computed.
+    kernel.walk([](Operation *op) {
+      op->removeAttr(kCopyAttr);
+      op->removeAttr(kProductAttr);
+    });
     if (isRangeKnown)
       kernel->setAttr(kSymbolRangesAttr, builder.getDenseI64ArrayAttr(ranges));
     if (Attribute reason = fusion->getAttr(kLoopsReasonAttr))

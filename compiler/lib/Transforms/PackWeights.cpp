@@ -15,48 +15,20 @@ namespace vx {
 
 namespace {
 
-/// True for a constant or a variable that is taken for one, and for what only moves, rounds or scales its elements.
-bool isWeight(Value value, const DerivableVariables &variables) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (isa<ConstantOp>(op) || variables.isLoad(op))
-      return true;
-    if (!op->hasTrait<OpTrait::View>() && !isa<CastOp>(op) && !(isa<MulOp>(op) && variables.decide(op->getOperand(1))))
-      return false;
-    value = op->getOperand(0);
-  }
-  return false;
-}
-
-/// True for a product of so many rows that a second operand of this size, packed anew by each tile of rows, is better
-/// packed once by a kernel of its own.
-bool repaysPacking(ContractOp op) {
-  constexpr int64_t leastRows = 384, leastElements = 1 << 16;
-  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
-  if (!lhs.hasStaticShape() || !rhs.hasStaticShape() || !op.getLhsBatch().empty())
-    return false;
-  int64_t depth = std::max<int64_t>(rhs.getDimSize(op.getRhsContracting().front()), 1);
-  return lhs.getNumElements() / depth >= leastRows && rhs.getNumElements() >= leastElements;
-}
-
 struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
-  PackWeightsPass(const PackWeightsPassOptions &options, std::function<int64_t(Operation *)> countNeighbours)
-      : PackWeightsPassBase(options), countNeighbours(std::move(countNeighbours)) {}
-
   void runOnOperation() override {
     const DerivableVariables variables(getOperation());
     getOperation().walk([&](ContractOp op) {
-      ArrayRef<int64_t> summed = op.getRhsContracting();
-      int64_t rank = op.getRhs().getType().getRank();
-      if (tileBytes == 0 || !op.getRhsBatch().empty() || summed.empty() || rank != int64_t(summed.size()) + 1)
+      if (!isPacked(op))
         return;
+      ArrayRef<int64_t> summed = op.getRhsContracting();
       int64_t column = 0;
       while (llvm::is_contained(summed, column))
         ++column;
       SmallVector<int64_t> permutation = {column};
       permutation.append(summed.begin(), summed.end());
-      if (!packLowBits(op.getRhsMutable(), variables, column, permutation) && rank == 2 &&
-          (isWeight(op.getRhs(), variables) || repaysPacking(op)))
+      if (!packLowBits(op.getRhsMutable(), variables, column, permutation))
         pack(op.getRhsMutable(), column, permutation);
     });
     // Of a weight in blocks a gather picks rows in the layout of products, which read the same memory.
@@ -66,17 +38,21 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
         packLowBits(op.getInputMutable(), variables, 0, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
     });
     getOperation().walk([&](ConvOp op) {
-      if (!op.getChannelsLast() || (op.getGroups() != 1 && tileBytes == 0))
+      if (!isPacked(op))
         return;
       SmallVector<int64_t> permutation = {0};
       for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)
         permutation.push_back(d);
       permutation.push_back(1);
-      if (op.getGroups() == 1 && packLowBits(op.getFilterMutable(), variables, 0, permutation))
-        return;
-      if (isWeight(op.getFilter(), variables))
+      if (op.getGroups() != 1 || !packLowBits(op.getFilterMutable(), variables, 0, permutation))
         pack(op.getFilterMutable(), 0, permutation, op.getGroups());
     });
+  }
+
+private:
+  static bool isPacked(Operation *product) {
+    ProductAttr choice = getProduct(product);
+    return choice && choice.getPacked();
   }
 
   /// Packs the integers that the factor is computed from, so that the product decodes what it reads; false where the
@@ -142,18 +118,14 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
 
   /// Packs a weight whose columns, along `dim`, belong to `groups` of equal size.
   void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation, int64_t groups = 1) {
-    auto type = cast<RankedTensorType>(operand.get().getType());
-    Type sum = getElementTypeOrSelf(operand.getOwner()->getResult(0).getType());
-    bool isSummed = isa<FloatType>(sum) || sum.isInteger(32);
-    if (!type.hasStaticShape() || type.getNumElements() == 0 || !isSummed)
-      return;
     operand.set(packTensor(operand, operand.get(), dim, permutation, groups));
   }
 
   /// `tensor`, of the shape of a factor, unpacked from tiles of as many columns as vectors of the factor have.
   Value packTensor(OpOperand &factor, Value tensor, int64_t dim, ArrayRef<int64_t> permutation, int64_t groups) {
     auto type = cast<RankedTensorType>(tensor.getType()), factorType = cast<RankedTensorType>(factor.get().getType());
-    int64_t neighbours = countNeighbours && !isa<GatherOp>(factor.getOwner()) ? countNeighbours(factor.getOwner()) : 1;
+    ProductAttr product = getProduct(factor.getOwner());
+    int64_t neighbours = product ? product.getNeighbours() : 1;
     int64_t tile = std::max<int64_t>(1, tileBytes * 8 / factorType.getElementTypeBitWidth() / neighbours);
     // Of integers of few bits a vector is a part of a line of the cache: as many vectors as a product reads at once lie
     // together.
@@ -176,15 +148,7 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
     Value packed = PackOp::create(builder, loc, tensor, dim, tile, permutation, neighbours);
     return UnpackOp::create(builder, loc, type, packed, dim, permutation, neighbours);
   }
-
-  std::function<int64_t(Operation *)> countNeighbours; // null: one for all
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createPackWeightsPass(const PackWeightsPassOptions &options,
-                                            std::function<int64_t(Operation *)> countNeighbours) {
-  return std::make_unique<PackWeightsPass>(options, std::move(countNeighbours));
-}
-
 } // namespace vx

@@ -1,12 +1,12 @@
 // Convolutions with their channels innermost, and everything between them in the same layout.
 
+#include "ChannelsLast.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VX/IR/WindowSize.h"
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/FusionPasses.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
 
@@ -15,9 +15,26 @@ namespace vx {
 #define GEN_PASS_DEF_USECHANNELSLASTPASS
 #include "vx/Transforms/FusionPasses.h.inc"
 
+int64_t getPlaceWithChannelsLast(int64_t d, int64_t rank) { return d == 0 ? 0 : d == 1 ? rank - 1 : d - 1; }
+
 namespace {
 
-/// The same tensor with channels last, when `value` is nothing but a view of it with channels first.
+DenseElementsAttr getSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  return elements && elements.isSplat() ? elements : DenseElementsAttr();
+}
+
+/// Where the dimensions of the broadcast's input go with channels last.
+SmallVector<int64_t> getPlaces(BroadcastOp op) {
+  SmallVector<int64_t> places;
+  for (int64_t d : op.getDimensions())
+    places.push_back(getPlaceWithChannelsLast(d, typeOf(op).getRank()));
+  return places;
+}
+
+} // namespace
+
 Value getChannelsLast(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();
   int64_t rank = typeOf(value).getRank();
@@ -25,6 +42,29 @@ Value getChannelsLast(Value value) {
     return {};
   return transpose.getInput();
 }
+
+bool isFreeInEither(Value value) {
+  if (getSplat(value))
+    return true;
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return false;
+  RankedTensorType input = typeOf(broadcast.getInput());
+  int64_t wide = llvm::count_if(llvm::seq<int64_t>(0, input.getRank()), [&](int64_t d) {
+    DimAttr size = getDim(input, d);
+    return !size || size.asConstant() != 1;
+  });
+  return llvm::is_sorted(getPlaces(broadcast)) || (wide <= 1 && input.hasStaticShape());
+}
+
+bool computesInEitherLayout(Operation *op) {
+  if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getRank() >= 3;
+}
+
+namespace {
 
 /// The type of the same tensor with its dimensions in the order of `permutation`.
 RankedTensorType permute(RankedTensorType type, ArrayRef<int64_t> permutation) {
@@ -53,64 +93,30 @@ SmallVector<int64_t> reordered(ArrayRef<int64_t> list) {
   return result;
 }
 
-/// The place that dimension `d` of a channels-first tensor has with channels last.
-int64_t placeOf(int64_t d, int64_t rank) { return d == 0 ? 0 : d == 1 ? rank - 1 : d - 1; }
-
-DenseElementsAttr getSplat(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  return elements && elements.isSplat() ? elements : DenseElementsAttr();
-}
-
-/// Where the dimensions of the broadcast's input go with channels last.
-SmallVector<int64_t> getPlaces(BroadcastOp op) {
-  SmallVector<int64_t> places;
-  for (int64_t d : op.getDimensions())
-    places.push_back(placeOf(d, typeOf(op).getRank()));
-  return places;
-}
-
-/// True for a value that can be made with channels last as it can with channels first.
-bool isFreeInEither(Value value) {
-  if (getSplat(value))
-    return true;
-  auto broadcast = value.getDefiningOp<BroadcastOp>();
-  if (!broadcast)
-    return false;
-  RankedTensorType input = typeOf(broadcast.getInput());
-  int64_t wide = llvm::count_if(llvm::seq<int64_t>(0, input.getRank()), [&](int64_t d) {
-    DimAttr size = getDim(input, d);
-    return !size || size.asConstant() != 1;
-  });
-  return llvm::is_sorted(getPlaces(broadcast)) || (wide <= 1 && input.hasStaticShape());
-}
-
-/// True for an op that computes in either layout if its operands can.
-bool isElementwise(Operation *op) {
-  if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
-    return false;
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  return type && type.getRank() >= 3;
+/// True for a product that was chosen with its channels last, and has them first.
+bool isWanted(Operation *op) {
+  ProductAttr product = getProduct(op);
+  auto conv = dyn_cast<ConvOp>(op);
+  auto filter = dyn_cast<ConvFilterOp>(op);
+  return product && product.getChannelsLast() &&
+         ((conv && !conv.getChannelsLast()) || (filter && !filter.getChannelsLast()));
 }
 
 struct ConvertConv : OpRewritePattern<ConvOp> {
-  ConvertConv(MLIRContext *context, const llvm::DenseSet<Operation *> &channelsFirst)
-      : OpRewritePattern(context), channelsFirst(channelsFirst) {}
+  using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &rewriter) const override {
-    if (op.getChannelsLast() || channelsFirst.contains(op))
+    if (!isWanted(op))
       return failure();
     RankedTensorType type = typeOf(op.getInput());
     Value input = TransposeOp::create(rewriter, op.getLoc(), withChannelsLast(type), op.getInput(),
                                       toChannelsLast(type.getRank()));
-    Value result = ConvOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), input, op.getFilter(),
-                                  op.getStrides(), op.getDilations(), op.getPadsLow(), op.getPadsHigh(), op.getGroups(),
-                                  /*channels_last=*/true, op.getSumsAttr(), op.getFactorsAttr());
+    auto result = ConvOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), input, op.getFilter(),
+                                 op.getStrides(), op.getDilations(), op.getPadsLow(), op.getPadsHigh(), op.getGroups(),
+                                 /*channels_last=*/true, op.getSumsAttr(), op.getFactorsAttr());
+    result->setAttr(kProductAttr, getProduct(op));
     return replaceWithView(rewriter, op, result);
   }
-
-private:
-  const llvm::DenseSet<Operation *> &channelsFirst; // convolutions that stay as they are
 };
 
 /// Both operands have their channels last, and the result has its filters and channels behind the places of the kernel.
@@ -118,7 +124,7 @@ struct ConvertConvFilter : OpRewritePattern<ConvFilterOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ConvFilterOp op, PatternRewriter &rewriter) const override {
-    if (op.getChannelsLast())
+    if (!isWanted(op))
       return failure();
     auto convert = [&](Value value) -> Value {
       RankedTensorType type = typeOf(value);
@@ -131,10 +137,11 @@ struct ConvertConvFilter : OpRewritePattern<ConvFilterOp> {
       back.push_back(d - 2);
     }
     there.append({1, 0});
-    Value result = ConvFilterOp::create(rewriter, op.getLoc(), permute(typeOf(op), there), convert(op.getInput()),
-                                        convert(op.getGradient()), op.getKernel(), op.getStrides(), op.getDilations(),
-                                        op.getPadsLow(), op.getGroups(), /*channels_last=*/true, op.getSumsAttr(),
-                                        op.getFactorsAttr());
+    auto result = ConvFilterOp::create(rewriter, op.getLoc(), permute(typeOf(op), there), convert(op.getInput()),
+                                       convert(op.getGradient()), op.getKernel(), op.getStrides(), op.getDilations(),
+                                       op.getPadsLow(), op.getGroups(), /*channels_last=*/true, op.getSumsAttr(),
+                                       op.getFactorsAttr());
+    result->setAttr(kProductAttr, getProduct(op));
     rewriter.replaceOpWithNewOp<TransposeOp>(op, typeOf(op), result, back);
     return success();
   }
@@ -147,7 +154,7 @@ struct SinkThroughElementwise : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     auto isFree = [](Value value) { return getChannelsLast(value) || isFreeInEither(value); };
-    if (!isElementwise(op) ||
+    if (!computesInEitherLayout(op) ||
         llvm::none_of(op->getOperands(), [](Value operand) { return !!getChannelsLast(operand); }) ||
         !llvm::all_of(op->getOperands(), isFree))
       return failure();
@@ -214,11 +221,11 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     int64_t rank = typeOf(input).getRank();
     SmallVector<int64_t> axes, kept;
     for (int64_t axis : op.getAxes())
-      axes.push_back(placeOf(axis, rank));
+      axes.push_back(getPlaceWithChannelsLast(axis, rank));
     llvm::sort(axes);
     for (int64_t d = 0; d < rank; ++d)
       if (!llvm::is_contained(op.getAxes(), d))
-        kept.push_back(placeOf(d, rank));
+        kept.push_back(getPlaceWithChannelsLast(d, rank));
     // The places of what is left, in the order of the op's result and in that of the new one.
     SmallVector<int64_t> sorted(kept), permutation, inverse;
     llvm::sort(sorted);
@@ -246,8 +253,8 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
     if (!llvm::all_of(inputs, [](Value input) { return !!input; }))
       return failure();
     int64_t rank = typeOf(op.getResult()).getRank();
-    Value result =
-        ConcatOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), inputs, placeOf(op.getAxis(), rank));
+    Value result = ConcatOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), inputs,
+                                    getPlaceWithChannelsLast(op.getAxis(), rank));
     return replaceWithView(rewriter, op, result);
   }
 };
@@ -288,151 +295,19 @@ struct TransposeToReshape : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// Convolutions and the ops between them that compute in their layout, as regions that have one layout.
-class LayoutRegions {
-public:
-  LayoutRegions(func::FuncOp function, const LayoutEstimates &estimates) : estimates(estimates) {
-    function.walk([&](Operation *op) { visit(op); });
-  }
-
-  /// The convolutions of the regions that are faster with their channels first.
-  llvm::DenseSet<Operation *> findChannelsFirst();
-
-private:
-  void visit(Operation *op);
-  /// The time of the move of `value`, which a region reads from outside, for a region of either layout.
-  LayoutTimes moveOfInput(Value value);
-  /// The same of a value of a region that is read outside.
-  LayoutTimes moveOfResult(Value value);
-
-  const LayoutEstimates &estimates;
-  llvm::EquivalenceClasses<Operation *> regions;
-  llvm::DenseSet<Operation *> members;
-};
-
-/// The images that `op` reads: operands that have the layout of its region.
-SmallVector<Value> getOperandsInLayout(Operation *op) {
-  if (isa<ConvOp, ReduceWindowOp, ReduceOp, PadOp>(op))
-    return {op->getOperand(0)};
-  if (auto gradient = dyn_cast<ConvFilterOp>(op))
-    return {gradient.getInput(), gradient.getGradient()};
-  return llvm::to_vector(op->getOperands());
-}
-
-void LayoutRegions::visit(Operation *op) {
-  auto isMember = [&](Value value) { return members.contains(value.getDefiningOp()); };
-  bool isFirst = isa<ConvOp, ConvFilterOp>(op);
-  if (!isFirst && !isa<ReduceWindowOp, ReduceOp, ConcatOp, PadOp>(op) && !isElementwise(op))
-    return;
-  SmallVector<Value> operands = getOperandsInLayout(op);
-  if (!isFirst) {
-    auto isInLayout = [&](Value value) { return isMember(value) || (isElementwise(op) && isFreeInEither(value)); };
-    if (llvm::none_of(operands, isMember) || !llvm::all_of(operands, isInLayout))
-      return;
-  }
-  members.insert(op);
-  regions.insert(op);
-  for (Value operand : operands)
-    if (isMember(operand))
-      regions.unionSets(op, operand.getDefiningOp());
-}
-
-LayoutTimes LayoutRegions::moveOfInput(Value value) {
-  double move = estimates.move(value);
-  return getChannelsLast(value) ? LayoutTimes{move, 0} : LayoutTimes{0, move};
-}
-
-LayoutTimes LayoutRegions::moveOfResult(Value value) {
-  double move = estimates.move(value);
-  bool isRead = false, isMovedBack = true;
-  for (Operation *user : value.getUsers()) {
-    if (members.contains(user))
-      continue;
-    auto transpose = dyn_cast<TransposeOp>(user);
-    isRead = true;
-    isMovedBack &=
-        transpose && transpose.getPermutation() == ArrayRef<int64_t>(toChannelsLast(typeOf(value).getRank()));
-  }
-  if (!isRead)
-    return {0, 0};
-  return isMovedBack ? LayoutTimes{move, 0} : LayoutTimes{0, move};
-}
-
-llvm::DenseSet<Operation *> LayoutRegions::findChannelsFirst() {
-  // Estimates are no more exact than this.
-  constexpr double gain = 0.9;
-  llvm::DenseSet<Operation *> result;
-  for (const auto &region : regions) {
-    if (!region->isLeader())
-      continue;
-    LayoutTimes sum = {0, 0};
-    bool isKnown = true;
-    llvm::DenseSet<Value> inputs;
-    auto add = [&](LayoutTimes times) {
-      sum.channelsFirst += times.channelsFirst;
-      sum.channelsLast += times.channelsLast;
-    };
-    for (Operation *op : regions.members(*region)) {
-      auto conv = dyn_cast<ConvOp>(op);
-      std::optional<LayoutTimes> times = conv ? estimates.times(conv) : LayoutTimes{0, 0};
-      isKnown &= times && !isa<ConvFilterOp>(op);
-      add(times.value_or(LayoutTimes{0, 0}));
-      for (Value operand : getOperandsInLayout(op))
-        if (!members.contains(operand.getDefiningOp()) && !isFreeInEither(operand) && inputs.insert(operand).second)
-          add(moveOfInput(operand));
-      if (!isa<ReduceOp, ConvFilterOp>(op))
-        add(moveOfResult(op->getResult(0)));
-    }
-    if (!isKnown || sum.channelsFirst >= gain * sum.channelsLast)
-      continue;
-    for (Operation *op : regions.members(*region))
-      if (isa<ConvOp>(op))
-        result.insert(op);
-  }
-  return result;
-}
-
 struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> {
-  UseChannelsLastPass() = default;
-  UseChannelsLastPass(const UseChannelsLastPassOptions &options, LayoutEstimates estimates = {})
-      : UseChannelsLastPassBase(options), estimates(std::move(estimates)) {}
-
-  /// True for a convolution that gains: its channels are read as its fragments want them.
-  bool isWanted(ConvOp op) {
-    if (factors.empty())
-      return true;
-    std::string type;
-    llvm::raw_string_ostream(type) << op.getFactors().value_or(typeOf(op.getInput()).getElementType());
-    constexpr int64_t together = 8;
-    int64_t channels = op.getFilter().getType().getDimSize(1);
-    return llvm::is_contained(factors, type) && op.getGroups() == 1 && channels % together == 0;
-  }
-
   void runOnOperation() override {
     bool isAnyWanted = false;
-    getOperation().walk([&](ConvOp op) { isAnyWanted |= isWanted(op); });
-    getOperation().walk([&](ConvFilterOp) { isAnyWanted |= factors.empty(); });
+    getOperation().walk([&](Operation *op) { isAnyWanted |= isWanted(op); });
     if (!isAnyWanted)
       return;
-    llvm::DenseSet<Operation *> channelsFirst;
-    if (estimates.times && estimates.move)
-      channelsFirst = LayoutRegions(getOperation(), estimates).findChannelsFirst();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ConvertConv>(&getContext(), channelsFirst);
-    patterns.add<ConvertConvFilter, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce,
+    patterns.add<ConvertConv, ConvertConvFilter, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce,
                  SinkThroughConcat, SinkThroughPad, TransposeToReshape>(&getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
-
-private:
-  LayoutEstimates estimates;
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createUseChannelsLastPass(const UseChannelsLastPassOptions &options, LayoutEstimates estimates) {
-  return std::make_unique<UseChannelsLastPass>(options, std::move(estimates));
-}
-
 } // namespace vx

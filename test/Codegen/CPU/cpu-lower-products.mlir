@@ -113,3 +113,32 @@ vx.kernel @groups "x" symbols [] workgroups <1> #vx.cpu_product<tile = [1, 4, 0,
   %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 channels_last {vx.anchor} : tensor<1x9x20x48xf32>, tensor<48x24x3x3xf32>
   vx.yield %0 : tensor<1x9x20x48xf32>
 }
+
+// -----
+
+// A few rows read B where it lies, 16 rows of it at a time: nothing is packed.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-COUNT-1: memref.alloca
+// CHECK-NOT:     memref.alloca
+// CHECK:         scf.for {{.*}} step %c16
+// CHECK:           scf.for %[[K:.+]] = %{{.+}} to %{{.+}} step %c1 iter_args
+// CHECK-COUNT-4:     vector.load
+// CHECK-COUNT-4:     arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+vx.kernel @few_rows "x" symbols [] workgroups <2> #vx.cpu_product<tile = [0, 128]> {
+^bb0(%a: tensor<1x200xf32>, %b: tensor<200x256xf32>):
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<1x200xf32>, tensor<200x256xf32>
+  vx.yield %0 : tensor<1x256xf32>
+}
+
+// -----
+
+// Where the columns of B are rows of memory, sixteen vectors of rows become sixteen vectors of columns in registers.
+// CHECK-LABEL: func.func @transposed
+// CHECK-COUNT-16: vector.load
+// CHECK-COUNT-32: vector.interleave
+// CHECK-NOT:      vector.gather
+vx.kernel @transposed "x" symbols [] workgroups <1> #vx.cpu_product<tile = [0, 0]> {
+^bb0(%a: tensor<9x64xf32>, %b: tensor<32x64xf32>):
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] {vx.anchor} : tensor<9x64xf32>, tensor<32x64xf32>
+  vx.yield %0 : tensor<9x32xf32>
+}

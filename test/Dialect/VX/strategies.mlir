@@ -10,6 +10,9 @@
 // CHECK-SAME:    test.loops = #vx.loops<tile = []>
 // CHECK-SAME:    test.loops_of_threads = #vx.loops<tile = [1, 128], threads = 128>
 // CHECK-SAME:    test.mma = #vx.mma<tile = [128, 64], step = 32, stages = 3, threads = 256>
+// CHECK-SAME:    test.product = #vx.product<family = rows, prologue = 1>
+// CHECK-SAME:    test.product_in_loops = #vx.product<family = loops, reason = narrow>
+// CHECK-SAME:    test.product_of_images = #vx.product<family = cpu_product, channels_last = true, packed = true, neighbours = 4>
 // CHECK-SAME:    test.rows = #vx.rows<tile = [1, 0], sharing = workgroup, runs = 4, lanes = 4, threads = 256>
 // CHECK-SAME:    test.rows_by_columns = #vx.rows<tile = [0, 64], sharing = columns, runs = 8, lanes = 1, threads = 256>
 // CHECK-SAME:    test.rows_by_subgroup = #vx.rows<tile = [4, 0], sharing = subgroup, runs = 2, lanes = 4, threads = 128>
@@ -33,7 +36,10 @@ module attributes {
   test.cpu_depthwise = #vx.cpu_depthwise<tile = [1, 4, 0, 0]>,
   test.cpu_flash = #vx.cpu_flash<tile = [1, 1, 64, 0]>,
   test.sort = #vx.sort<tile = [1, 0], threads = 256>,
-  test.cpu_sort = #vx.cpu_sort<tile = [8, 0]>} {}
+  test.cpu_sort = #vx.cpu_sort<tile = [8, 0]>,
+  test.product = #vx.product<family = rows, prologue = 1>,
+  test.product_in_loops = #vx.product<family = loops, reason = narrow>,
+  test.product_of_images = #vx.product<family = cpu_product, channels_last = true, packed = true, neighbours = 4>} {}
 
 // -----
 
@@ -244,3 +250,31 @@ module attributes {test.strategy = #vx.cpu_flash<tile = [1, 1, -1, 0]>} {}
 
 // expected-error @+1 {{unknown attribute `strategy` in dialect `vx`}}
 module attributes {test.strategy = #vx.strategy<tile = [1]>} {}
+
+// -----
+
+// expected-error @+1 {{expects 'neighbours' of at least 1, got 0}}
+module attributes {test.wrong = #vx.product<family = mma, neighbours = 0>} {}
+
+// -----
+
+// expected-error @+1 {{expects a reason for a product in plain loops and for no other one, got family 'loops' with reason 'none'}}
+module attributes {test.wrong = #vx.product<family = loops>} {}
+
+// -----
+
+// expected-error @+1 {{expects a reason for a product in plain loops and for no other one, got family 'mma' with reason 'narrow'}}
+module attributes {test.wrong = #vx.product<family = mma, reason = narrow>} {}
+
+// -----
+
+// expected-error @+1 {{expects 0 or 1 as the operand of 'prologue', or -1 for none, got 2}}
+module attributes {test.wrong = #vx.product<family = rows, prologue = 2>} {}
+
+// -----
+
+func.func @product(%a: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  // expected-error @+1 {{expects '#vx.product' of a product as 'vx.product', got #vx.product<family = mma> of 'vx.neg'}}
+  %0 = vx.neg %a {vx.product = #vx.product<family = mma>} : tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}

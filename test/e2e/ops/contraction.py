@@ -49,6 +49,7 @@ def cases():
     yield Case("matmul_nan_and_inf", {"a": Input("f32", [5, 3], special_floats()), "b": Input("f32", [3, 4], uniform(0.5, 2))},
                "  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<5x3xf32>, tensor<3x4xf32>",
                {"r": Result("f32", [5, 4], sum_of_special())})
+    yield from factors_of_the_call()
     yield from epilogues()
     yield from convolutions()
     yield from convolution_filters()
@@ -203,6 +204,30 @@ def sum_of_special():
     """NaN and infinities must be equal; the sums that are finite have 3 terms below 2^4."""
     from tolerance import at_most
     return at_most(lambda inputs: 4 * 2.0**-23 * 3 * 16, "4 * epsilon * 3 * 2^4")
+
+
+def factors_of_the_call():
+    """Second factors that nothing has packed: read by a few rows as they lie, or packed with their columns in rows of memory; and matrices that the
+    kernel of their product with a vector computes."""
+    for m, n, k in ((1, 17, 33), (1, 130, 16), (1, 193, 67), (2, 16, 150), (3, 65, 15), (4, 33, 129), (5, 33, 129)):
+        yield matmul(f"rows_of_call_{m}x{n}x{k}", m, n, k)
+    for dtype in ("f16", "bf16", "f64", "i32"):
+        yield matmul(f"rows_of_call_{dtype}", 3, 35, 37, dtype)
+    none = ([], [])
+    for m, n, k in ((4, 5, 3), (4, 16, 16), (7, 33, 37), (9, 31, 150), (33, 17, 129)):
+        yield contract(f"columns_of_call_{m}x{n}x{k}", "f32", [m, k], [n, k], none, ([1], [1]))
+    for dtype in ("f16", "bf16", "f64", "i32"):
+        yield contract(f"columns_of_call_{dtype}", dtype, [5, 19], [21, 19], none, ([1], [1]))
+    yield contract("columns_of_call_batch", "f32", [3, 6, 20], [3, 35, 20], ([0], [0]), ([2], [2]))
+    for name, lhs, shape, result, contracting in (("rhs", [1, 37], [37, 43], [1, 43], "[1] x [0]"), ("rhs_columns", [1, 37], [43, 37], [1, 43], "[1] x [1]")):
+        yield Case(f"matrix_of_kernel_{name}", {"x": Input("f32", lhs, uniform()), "a": Input("f32", shape, uniform()), "b": Input("f32", shape, uniform())}, f"""
+  %m = vx.mul %a, %b : {tensor_type("f32", shape)}, {tensor_type("f32", shape)}
+  %r = vx.contract %x, %m batch = [] x [] contracting = {contracting} : {tensor_type("f32", lhs)}, {tensor_type("f32", shape)}""",
+                   {"r": Result("f32", result, sum_of(3 * 37, "f32"))})
+    yield Case("matrix_of_kernel_lhs", {"x": Input("f32", [37, 1], uniform()), "a": Input("f32", [43, 37], uniform())}, """
+  %m = vx.mul %a, %a : tensor<43x37xf32>, tensor<43x37xf32>
+  %r = vx.contract %m, %x batch = [] x [] contracting = [1] x [0] : tensor<43x37xf32>, tensor<37x1xf32>""",
+               {"r": Result("f32", [43, 1], sum_of(2 * 37, "f32"))})
 
 
 def epilogues():

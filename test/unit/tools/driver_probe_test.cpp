@@ -49,7 +49,8 @@ TEST_F(DriverProbe, driversThatCrashAreRefused) {
     EXPECT_EQ(err(), "");
   }
   EXPECT_EQ(run("abort", VX_INFO " --hardware --json"), 0);
-  for (const auto &backend : nlohmann::json::parse(out())["backends"])
+  const nlohmann::json hardware = nlohmann::json::parse(out());
+  for (const auto &backend : hardware["backends"])
     if (backend["name"] == "cuda") {
       EXPECT_EQ(backend["available"], false);
       EXPECT_EQ(backend["code"], "driver_failed");

@@ -69,20 +69,6 @@ struct LinkedImage {
   std::vector<std::string> requires_; // features that these kernels need beyond the variant's own list
 };
 
-/// Estimated nanoseconds of a convolution in one thread, without the moves of its operands into the layout.
-struct LayoutTimes {
-  double channelsFirst, channelsLast;
-};
-
-/// The layouts of tensors that a target's kernels read best.
-struct LayoutPolicy {
-  bool channelsLast = false; // convolutions with their channels innermost
-  /// The element types of factors for which that holds; empty: for all.
-  std::vector<std::string> channelsLastFactors;
-  bool packedWeights = false;    // constant weights in the order in which kernels read them
-  int64_t packedWeightBytes = 0; // a row of a tile of them; 0: of filters only, without tiles
-};
-
 } // namespace vx
 
 #endif

@@ -3,20 +3,23 @@
 #define VX_CODEGEN_GPU_H
 
 #include "mlir/Pass/PassManager.h"
-#include "vx/Analysis/StrategyChoice.h"
+#include "vx/Analysis/ProductCandidates.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include <memory>
 
 namespace vx {
 
-struct LayoutPolicy;
 struct TargetSpec;
 
-/// With matrix fragments, convolutions read neighbouring channels, which are adjacent in memory then.
-LayoutPolicy chooseGPULayouts(const TargetSpec &spec);
+/// See TargetBackend::chooseProduct. Thread-safe.
+llvm::SmallVector<ProductCandidate> chooseGPUProduct(mlir::Operation *product, const ProductFacts &facts,
+                                                     const TargetSpec &spec);
+
+/// See TargetBackend::estimateMove. Thread-safe.
+double estimateGPUMove(mlir::Value tensor);
 
 /// See TargetBackend::chooseStrategy. Thread-safe.
-StrategyChoice chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
+StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
 
 /// See TargetBackend::decomposes. Thread-safe.
 bool decomposesOnGPU(mlir::Operation *composite, const TargetSpec &spec);

@@ -36,8 +36,8 @@ def FindIndependentRowsPass : Pass<"vx-find-independent-rows", "::mlir::ModuleOp
 def VerifyFusedPass : Pass<"vx-verify-fused", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the `fused` phase";
   let description = [{
-    Every op that a device runs stands in a `vx.fusion`; the rest is the host's. A region in plain loops whose anchor is a product has a
-    reason for it, the attribute `vx.loops_reason`.
+    Every op that a device runs stands in a `vx.fusion`; the rest is the host's. A product that is the anchor of a region has `vx.product`,
+    and the strategy of the region is of its family.
   }];
 }
 

@@ -15,9 +15,14 @@ public:
 
   bool splitsReductions() const final { return true; }
 
-  LayoutPolicy layouts(const TargetSpec &spec) const final { return chooseGPULayouts(spec); }
+  llvm::SmallVector<ProductCandidate> chooseProduct(mlir::Operation *product, const ProductFacts &facts,
+                                                    const TargetSpec &spec) const final {
+    return chooseGPUProduct(product, facts, spec);
+  }
 
-  StrategyChoice chooseStrategy(FusionOp region, const TargetSpec &spec) const final {
+  double estimateMove(mlir::Value tensor, const TargetSpec & /*spec*/) const final { return estimateGPUMove(tensor); }
+
+  StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &spec) const final {
     return chooseGPUStrategy(region, spec);
   }
 };

@@ -7,7 +7,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "vx/Analysis/StrategyChoice.h"
+#include "vx/Analysis/ProductCandidates.h"
 #include "vx/Analysis/TargetSpec.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -38,18 +38,17 @@ public:
   /// True for a composite op (a softmax, a norm, attention) that this target needs in parts. The others stay whole.
   virtual bool decomposes(mlir::Operation *composite, const TargetSpec &spec) const = 0;
 
-  virtual LayoutPolicy layouts(const TargetSpec & /*spec*/) const { return {}; }
-
-  /// How long a convolution with its channels first takes in either layout, by sizes that are planned with where the
-  /// call gives them; nothing for a target that `layouts` tells enough.
-  virtual std::optional<LayoutTimes> estimateLayouts(ConvOp /*conv*/, const TargetSpec & /*spec*/) const { return {}; }
+  /// The ways to compute a contraction, a convolution or the gradient of a filter: family, layout of images, packing of
+  /// the second factor, prologues, and an estimate, the fastest first. At least one has plain loops or any other family
+  /// for the layout that the product has. `vx-choose-products` picks one, `chooseStrategy` only its tile.
+  virtual llvm::SmallVector<ProductCandidate> chooseProduct(mlir::Operation *product, const ProductFacts &facts,
+                                                            const TargetSpec &spec) const = 0;
 
   /// How many nanoseconds the move of a tensor from one layout to the other takes.
-  virtual double estimateMove(mlir::Value /*tensor*/, const TargetSpec & /*spec*/) const { return 0; }
+  virtual double estimateMove(mlir::Value tensor, const TargetSpec &spec) const = 0;
 
-  /// How many neighbours along the sum of a contraction or convolution lie together in its packed weight: as many as
-  /// one instruction multiplies and sums.
-  virtual int64_t countPackedNeighbours(mlir::Operation * /*product*/, const TargetSpec & /*spec*/) const { return 1; }
+  /// Bytes of a row of a tile of packed weights: the widest vector of any variant. 0: packed weights have no tiles.
+  virtual int64_t packedRowBytes(const TargetSpec & /*spec*/) const { return 0; }
 
   /// True if few workgroups with much work each are slow, so that long rows are reduced in two stages.
   virtual bool splitsReductions() const { return false; }
@@ -57,9 +56,10 @@ public:
   /// True if vectors go along the last dimension, so that each element of a window that crosses its borders has a mask.
   virtual bool masksPaddedWindows() const { return false; }
 
-  /// The schedule config of a fusion region (`fused` phase), and for a product in plain loops the reason. All variants
-  /// of a target share the grid, so the workgroup tile must not depend on the variant.
-  virtual StrategyChoice chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;
+  /// The schedule config of a fusion region (`fused` phase); of a region with a product one of the family that the
+  /// product's `vx.product` names. All variants of a target share the grid, so the workgroup tile must not depend on
+  /// the variant.
+  virtual StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;
 
   /// Appends the passes from the `kernels` phase (a module with one vx.kernel) to the target's own dialect.
   virtual void buildPipeline(mlir::OpPassManager &pm, const TargetSpec &spec) const = 0;

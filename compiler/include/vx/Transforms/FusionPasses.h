@@ -4,7 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
-#include "vx/Analysis/TargetSpec.h"
+#include "vx/Analysis/ProductCandidates.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include <functional>
 
@@ -27,20 +27,9 @@ uint64_t getStaticSizeInBytes(mlir::RankedTensorType type);
 /// there: its shape is static, and it is at most 1 MB or twice its inputs.
 bool isWorthDeriving(mlir::RankedTensorType result, uint64_t inputBytes);
 
-/// What a target estimates of layouts (see TargetBackend::estimateLayouts and estimateMove).
-struct LayoutEstimates {
-  std::function<std::optional<LayoutTimes>(ConvOp)> times;
-  std::function<double(mlir::Value)> move;
-};
-
-/// `vx-use-channels-last` for a target that estimates which convolutions gain.
-std::unique_ptr<mlir::Pass> createUseChannelsLastPass(const UseChannelsLastPassOptions &options,
-                                                      LayoutEstimates estimates);
-
-/// `vx-pack-weights` for a target that tells how many neighbours along the sum a product reads together (see
-/// TargetBackend::countPackedNeighbours).
-std::unique_ptr<mlir::Pass> createPackWeightsPass(const PackWeightsPassOptions &options,
-                                                  std::function<int64_t(mlir::Operation *)> countNeighbours);
+/// `vx-choose-products` for a target (see TargetBackend::chooseProduct and estimateMove).
+std::unique_ptr<mlir::Pass> createChooseProductsPass(ProductChooser choose,
+                                                     std::function<double(mlir::Value)> estimateMove);
 
 #define GEN_PASS_REGISTRATION
 #include "vx/Transforms/FusionPasses.h.inc"

@@ -51,11 +51,27 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def ChooseProductsPass : Pass<"vx-choose-products", "::mlir::func::FuncOp"> {
+  let summary = "Choose the family of strategies, the layout and the packing of each product";
+  let description = [{
+    Gives each contraction, convolution and gradient of a filter the attribute `vx.product`. The target lists the ways in which it can
+    compute one product, with estimates of their times. A contraction gets the fastest way. A convolution is in a region: convolutions and
+    what computes in their layout between them. A region has its channels last where its products and the moves at its borders take less
+    time so; each of its convolutions then gets the fastest way for this layout.
+
+        %0 = vx.conv %x, %w ...    ->    %0 = vx.conv %x, %w ... {vx.product = #vx.product<family = cpu_product, channels_last = true, packed = true>}
+
+    `vx-use-channels-last` and `vx-pack-weights` carry the choice out, `vx-form-fusions` reads which ops the kernel of a product takes, and
+    the strategy that a region gets is one of the family. Needs: a target, the graph phase, and products as they are to be computed.
+    Keeps: everything. Numerics: none.
+  }];
+}
+
 def UseChannelsLastPass : Pass<"vx-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Compute convolutions with their channels innermost";
   let description = [{
-    Gives `vx.conv` the attribute `channels_last`, with transposes around it. The transposes after it move through elementwise ops,
-    windows, reductions, concatenations and pads, until two meet and cancel or a reshape replaces them:
+    Gives each product whose `vx.product` says so the attribute `channels_last`, with transposes around it. The transposes after it move
+    through elementwise ops, windows, reductions, concatenations and pads, until two meet and cancel or a reshape replaces them:
 
         %0 = vx.conv %x, %w ...                        %t = vx.transpose %x, [0, 2, 3, 1]
         %1 = vx.max %0, %zeros                   ->    %0 = vx.conv %t, %w ... channels_last
@@ -63,41 +79,32 @@ def UseChannelsLastPass : Pass<"vx-use-channels-last", "::mlir::func::FuncOp"> {
                                                        %u = vx.transpose (vx.transpose %1, [0, 3, 1, 2]), [0, 2, 3, 1]
                                                        %2 = vx.conv %u, %v ... channels_last
 
-    `vx-canonicalize-graph` then combines transposes that meet. Convolutions and what computes in their layout between them are a region.
-    Where the target estimates times, a region keeps its channels first if its convolutions so take less time than with their channels last
-    and the moves at the region's borders. A region with the gradient of a filter has its channels last.
-
-    Leaves alone ops with an operand that would have to be moved in memory, and with `factors` a function without a convolution with factors
-    of one of these types. Needs: the graph phase; for targets that read this
-    layout faster. Keeps: dynamic shapes. Numerics: none.
+    `vx-canonicalize-graph` then combines transposes that meet. Leaves alone ops with an operand that would have to be moved in memory.
+    Needs: `vx-choose-products`. Keeps: dynamic shapes. Numerics: none.
   }];
-  let options = [ListOption<"factors", "factors", "std::string", "Element types of factors that make it worth while; empty: all">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
 def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
   let summary = "Put weights into the order in which kernels read them";
   let description = [{
-    Cuts the second operand of a contraction, and the filter of a convolution with its channels last, into tiles of output columns. The
-    operand must be a constant, or a variable of the role parameter or statistic that the function does not store, or one of these moved,
-    rounded or scaled. Of a weight that is computed from integers of 8 or 4 bits the integers are packed, and the product decodes what it
-    reads. A kernel reads a tile row by row. The packing runs once, when a module is loaded or the variable has changed. A large
-    operand of another kind is packed in each call if there are so many rows that each tile of them would pack it again.
+    Cuts the second operand of each product whose `vx.product` is `packed` into tiles of output columns. Of a weight that is computed from
+    integers of 8 or 4 bits the integers are packed, and the product decodes what it reads. A kernel reads a tile row by row. A constant or
+    a variable is packed once, when the module is loaded or the variable has changed, another operand in each call.
 
         %0 = vx.contract %x, %w ...        ->    %p = vx.pack %w ...
                                                  %0 = vx.contract %x, (vx.unpack %p ...) ...
 
-    Filters of groups that do not fill tiles have one tile, with room for a vector beyond the last filter.
+    Filters of groups that do not fill tiles have one tile, with room for a vector beyond the last filter. Of a weight in blocks a gather
+    picks rows in the layout of products, which read the same memory.
 
-    A target may want several neighbours along the sum together, as one instruction multiplies and sums them. The product's strategy is the
-    reason, so that the target tells their number.
+    `neighbours` of `vx.product` along the sum lie together, as one instruction multiplies and sums them.
 
-    With tiles of 0 bytes only filters are packed: into the order of their convolution's sum, tiles of one element.
+    With tiles of 0 bytes a filter is put into the order of its convolution's sum, tiles of one element.
 
-    Leaves alone other operands, and those that have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for
-    convolutions. Keeps: dynamic shapes of the other operand. Numerics: none.
+    Needs: `vx-choose-products`, and `vx-use-channels-last` for convolutions. Keeps: dynamic shapes of the other operand. Numerics: none.
   }];
-  let options = [Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"64", "Bytes of one row of a tile; 0: filters only, without tiles">];
+  let options = [Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"64", "Bytes of one row of a tile; 0: no tiles">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
@@ -211,7 +218,7 @@ def JoinColumnSumsPass : Pass<"vx-join-column-sums", "::mlir::func::FuncOp"> {
 }
 
 def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
-  let summary = "Make one dimension of neighbours that a contraction or a reduction sums";
+  let summary = "Make one dimension of neighbours that a contraction sums";
   let description = [{
     Dimensions that a contraction sums and that are neighbours in both operands, in the same order, become one by a reshape of each:
 
@@ -221,9 +228,25 @@ def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
         %2 = vx.reshape %b : ... -> tensor<4096x64xf32>
         %0 = vx.contract %1, %2 batch = [] x [] contracting = [0] x [0] : tensor<4096x768xf32>, tensor<4096x64xf32>
 
-    So do neighbouring axes of a reduction, through elementwise ops that nothing else reads, if all that they read lies in memory or is one
-    number. Strategies know sums along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph phase,
-    an expression for each dimension. Keeps: dynamic shapes. Numerics: none.
+    Strategies know sums along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph
+    phase, an expression for each dimension. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def JoinReducedDimsPass : Pass<"vx-join-reduced-dims", "::mlir::func::FuncOp"> {
+  let summary = "Make one dimension of neighbours that a reduction reduces";
+  let description = [{
+    Neighbouring axes of a reduction become one by a reshape of its operand, through elementwise ops that nothing else reads, if all that
+    they read lies in memory or is one number:
+
+        %0 = vx.reduce sum %x axes = [1, 2] : tensor<8x7x7x64xf32>
+        ->
+        %1 = vx.reshape %x : tensor<8x7x7x64xf32> -> tensor<8x49x64xf32>
+        %0 = vx.reduce sum %1 axes = [1] : tensor<8x49x64xf32>
+
+    Strategies know reductions along one dimension best. Needs: the graph phase, an expression for each dimension. Keeps: dynamic shapes.
+    Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }

@@ -61,12 +61,15 @@ SmallVector<Value> BlockEmitter::multiply(const PackedRows &rows, const PackedCo
   sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
   Value k = loop.getInductionVar();
   SmallVector<Value> vectors;
-  Value down = times(k, columns.step);
-  Type element = cast<MemRefType>(columns.buffer.getType()).getElementType();
   constexpr int64_t together = 4; // bytes of a sum
-  auto loadedType = VectorType::get(columns.elements, element);
+  Type element = cast<MemRefType>(rows.buffer.getType()).getElementType();
+  VectorType loadedType; // of B
+  if (columns.buffer)
+    loadedType = VectorType::get(columns.elements, cast<MemRefType>(columns.buffer.getType()).getElementType());
   for (auto [i, first] : llvm::enumerate(columns.first)) {
-    Value loaded = vector::LoadOp::create(builder, loc, loadedType, columns.buffer, plus(first, down));
+    Value loaded;
+    if (columns.buffer)
+      loaded = vector::LoadOp::create(builder, loc, loadedType, columns.buffer, plus(first, times(k, columns.step)));
     if (!columns.decode)
       vectors.push_back(loaded);
     else if (!columns.decode(loaded, k, i, vectors))

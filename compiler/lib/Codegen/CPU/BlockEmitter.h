@@ -24,12 +24,13 @@ protected:
     int64_t count, stride, step;
   };
   /// Packed columns: `elements` neighbours at first[i] + k * step of `buffer` are vector (i, k), or make vectors.
+  /// Without a buffer `decode` makes all of them.
   struct PackedColumns {
     mlir::Value buffer;
     llvm::SmallVector<mlir::Value> first;
     int64_t step = 0, elements = 0;
-    /// Makes factors of the neighbours that were loaded from first[i] at step `k`, and adds these vectors to those of
-    /// the columns before; null where the factors lie in memory. False after an error.
+    /// Makes factors of the neighbours that were loaded from first[i] at step `k` (null without a buffer), and adds
+    /// these vectors to those of the columns before; null where the factors lie in memory. False after an error.
     std::function<bool(mlir::Value loaded, mlir::Value k, size_t i, llvm::SmallVectorImpl<mlir::Value> &vectors)>
         decode = nullptr;
   };

@@ -61,7 +61,7 @@ LogicalResult ProductEmitter::run() {
   if (blocking.plainStride == 0)
     packedA = stackBuffer(blocking.rowBlock * depth + std::max(blocking.lanes, blocking.packLanes), factor);
   accumulators = stackBuffer(blocking.rowBlock * blocking.columnBlock, type.getElementType());
-  readsBlockOfB = !product.packedB || blocking.decodesBlocks;
+  readsBlockOfB = (!product.packedB && !blocking.readsRowsOfB) || blocking.decodesBlocks;
   if (readsBlockOfB)
     blockOfB = stackBuffer(blocking.columnBlock * depth, factor);
 
@@ -381,7 +381,7 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
     a = {packedA, plus(times(plus(outerRows, row), stride), stepPlace(depth.lower, 1)), rowCount, stride, neighbours};
   }
   PackedColumns b;
-  b.buffer = readsBlockOfB ? blockOfB : packedB;
+  b.buffer = readsBlockOfB ? blockOfB : packedB; // null where rows of B are read
   const int64_t shared = readsBlockOfB ? 1 : perElement();
   b.step = neighbours * (readsBlockOfB ? blocking.lanes : product.tile) / shared;
   b.elements = neighbours * blocking.lanes * (isPaired ? 2 : 1) / shared;
@@ -389,15 +389,15 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
   for (int64_t v = 0; v < vectors; v += isPaired ? 2 : 1) {
     places.push_back(plus(column, v * blocking.lanes));
     b.first.push_back(readsBlockOfB ? stepPlace(minus(places.back(), columns.lower), blocking.depthBlock)
-                                    : packedPlace(places.back(), depth.lower));
+                      : packedB     ? packedPlace(places.back(), depth.lower)
+                                    : Value());
   }
   SmallVector<LaneIndex> at = ivs;
   Value firstStep = depth.lower; // of a range, along the last k dimension
   // Groups of several vectors end inside of the columns.
-  const Value mask = product.isDecoded && !readsBlockOfB
-                         ? maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns || vectors > 1)
-                         : Value();
-  if (product.isDecoded && !readsBlockOfB) {
+  const Value mask =
+      evaluatesB() ? maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns || vectors > 1) : Value();
+  if (evaluatesB()) {
     const Value table = isPaired ? makeTable() : Value();
     b.decode = [&, mask, table](Value loaded, Value k, size_t v, SmallVectorImpl<Value> &made) {
       at[product.n] = {places[v], 1, {}};
@@ -408,6 +408,8 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
           at[product.n] = {plus(places[v], areUpper), 2, {}};
           made.push_back(table ? lookHalvesUp(table, loaded, areUpper) : decode(takeHalves(loaded, areUpper), at));
         }
+      } else if (!loaded) {
+        made.push_back(evaluateColumns(at));
       } else {
         made.push_back(decode(product.subByte ? unpackHalves(loaded) : loaded, at));
       }
@@ -429,8 +431,9 @@ LogicalResult ProductEmitter::multiplyTile(Range rows, Range columns, Range dept
         [&](Range run, Value origin) {
           Value done = minus(plus(origin, run.lower), depth.lower);
           a.first = plus(rowsOfA.first, times(done, a.step));
-          for (auto [first, ofAll] : llvm::zip_equal(b.first, columnsOfB.first))
-            first = plus(ofAll, times(done, b.step));
+          if (b.buffer)
+            for (auto [first, ofAll] : llvm::zip_equal(b.first, columnsOfB.first))
+              first = plus(ofAll, times(done, b.step));
           firstStep = run.lower;
           SmallVector<Value> before = sums;
           if (sumsBlocks())

@@ -328,6 +328,9 @@ std::optional<Product> matchProduct(func::FuncOp function, StringRef &declined) 
     product.k.push_back(k);
   matchBytes(product);
   product.hasColumnsInA = product.neighbours == 1 && liesAlong(op, product.a, product.m.back());
+  product.hasRowsInB = product.neighbours == 1 && liesAlong(op, product.b, product.n);
+  product.hasColumnsInB =
+      product.neighbours == 1 && product.k.size() == 1 && liesAlong(op, product.b, product.k.back());
   matchPlainA(product);
   matchPackedB(product);
   return product;

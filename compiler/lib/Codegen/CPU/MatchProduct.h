@@ -28,6 +28,8 @@ struct Product : OnlySum {
   bool hasColumnsInA = false;
   /// A as it lies in memory, when that is row-major, [outer, m, k], and nothing is computed of it; else null.
   mlir::Value plainA;
+  /// True when neighbours in memory of what B is made of are neighbours along n, or along the only k dimension.
+  bool hasRowsInB = false, hasColumnsInB = false;
   /// B as it lies in memory when it was packed in tiles of columns, [n / tile, k, n % tile]; else null.
   mlir::Value packedB;
   int64_t tile = 0;

@@ -56,9 +56,15 @@ Blocking chooseBlocking(Product &product, CPUProductAttr strategy, int64_t vecto
   std::optional<int64_t> knownRows = multiplySizes(rowSizes);
   blocking.decodesBlocks =
       product.packedB && product.isDecoded && !(areCounted && knownRows && *knownRows <= mostDecodedRows);
+  // A few rows read B as often as its packing would. Rows of B are few streams then.
+  constexpr int64_t mostPlainRows = 4, plainDepth = 16;
+  blocking.readsRowsOfB =
+      product.hasRowsInB && !product.packedB && areCounted && knownRows && *knownRows <= mostPlainRows;
   BlockLimits limits = product.packedB && !blocking.decodesBlocks ? kPackedBlockLimits : kBlockLimits;
   if (type.getElementTypeBitWidth() > 32)
     limits = {limits.rows, limits.columns / 2, limits.depth / 2};
+  if (blocking.readsRowsOfB)
+    limits = {limits.rows, kPackedBlockLimits.columns, plainDepth};
 
   // The widest register tile that the columns fill.
   int64_t columns = product.group > 0 ? product.group : sizeOfTile(product.n);

@@ -20,6 +20,7 @@ struct Blocking {
   bool isOneDepthBlock = false;
   bool hasColumnsInA = false; // A is packed column by column
   bool decodesBlocks = false; // of a B that is packed and to be decoded: once for the rows of a block, on the stack
+  bool readsRowsOfB = false;  // B is not packed: its vectors are evaluated where they are multiplied
   int64_t plainStride = 0;    // of A's rows where they are read as they lie in memory; 0: they are packed
   int64_t packLanes = 0;      // elements of A's rows that are packed at once
   int64_t columns() const { return vectors * lanes; }

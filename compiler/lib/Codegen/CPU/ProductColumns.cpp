@@ -7,12 +7,55 @@ using namespace mlir;
 
 namespace vx {
 
+void ProductEmitter::transpose(SmallVectorImpl<Value> &vectors) {
+  // Each round moves the highest bit of a vector's number to the lowest one of its elements' places.
+  const size_t count = vectors.size();
+  for (size_t round = 1; round < count; round *= 2) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i < count / 2; ++i) {
+      Value both = vector::InterleaveOp::create(builder, loc, vectors[i], vectors[i + count / 2]);
+      for (int64_t half : {0, 1})
+        next.push_back(vector::ExtractStridedSliceOp::create(builder, loc, both, half * blocking.lanes, blocking.lanes,
+                                                             /*strides=*/1));
+    }
+    vectors.assign(next.begin(), next.end());
+  }
+}
+
+LogicalResult ProductEmitter::packAcross(Value column, Range columns, Range depth) {
+  const Value first = stepPlace(minus(column, columns.lower), blocking.depthBlock);
+  const Value last = minus(columns.upper, index(1));
+  const unsigned inner = product.k.back();
+  SmallVector<LaneIndex> at = ivs;
+  return forEach(depth.lower, depth.upper, blocking.lanes, [&](Value k) -> LogicalResult {
+    SmallVector<Value> vectors;
+    at[inner] = {k, 1, {}};
+    evaluator->setMask(maskBelow(blocking.lanes, k, depth.upper, isMultipleOf(innerLength, blocking.lanes)));
+    for (int64_t i = 0; i < blocking.lanes; ++i) {
+      // A column beyond the last one repeats it: nothing reads its sums.
+      at[product.n] = {arith::MinUIOp::create(builder, loc, plus(column, i), last), 0, {}};
+      vectors.push_back(evaluateColumns(at));
+      if (!vectors.back())
+        return failure();
+    }
+    evaluator->setMask({});
+    transpose(vectors);
+    // Steps beyond the range have room in the block, which is whole vectors deep, and nothing reads them.
+    for (auto [step, vector] : llvm::enumerate(vectors))
+      vector::StoreOp::create(builder, loc, vector, blockOfB,
+                              plus(first, times(plus(minus(k, depth.lower), step), blocking.lanes)));
+    return success();
+  });
+}
+
 LogicalResult ProductEmitter::packColumns(Range columns, Range depth) {
   // Whole groups of vectors, so that the last group is multiplied like the others.
   Value groups =
       builder.createOrFold<arith::CeilDivUIOp>(loc, minus(columns.upper, columns.lower), index(blocking.columns()));
   Value end = plus(columns.lower, times(groups, blocking.columns()));
   return forEach(columns.lower, end, blocking.lanes, [&](Value column) {
+    if (product.hasColumnsInB && !product.packedB)
+      return packAcross(column, columns, depth);
     SmallVector<LaneIndex> at = ivs;
     at[product.n] = {column, 1, {}};
     Value mask = maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns && blocking.vectors == 1);

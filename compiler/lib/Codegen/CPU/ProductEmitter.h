@@ -12,8 +12,8 @@ namespace vx {
 /// The loops of a blocked matrix product. A block of A is packed row by row, or column by column where its columns lie
 /// together in memory; its prologue, its padding and the patches of a convolution are computed there. Without these its
 /// rows are read as they lie in memory. B is packed in columns of one vector each,
-/// or lies so in memory already. Sums are kept on the stack from one block of k to the next, and the epilogue is
-/// computed from there.
+/// or lies so in memory already; a few rows of A read B as it lies in memory. Sums are kept on the stack from one block
+/// of k to the next, and the epilogue is computed from there.
 ///
 /// Of bytes, a step along k is four neighbours along the last k dimension, which lie together in the packed blocks. The
 /// last step of a run of that dimension may reach beyond it: there B has zeros, and A anything.
@@ -39,6 +39,10 @@ private:
   llvm::LogicalResult packWindows(llvm::SmallVectorImpl<LaneIndex> &at, mlir::Value first);
   llvm::LogicalResult packColumnsOfA(Range rows, Range columns, Range depth);
   llvm::LogicalResult packColumns(Range columns, Range depth);
+  /// The vector of columns from `column` on, where neighbours in memory are neighbours along k.
+  llvm::LogicalResult packAcross(mlir::Value column, Range columns, Range depth);
+  /// As many vectors as lanes, as a matrix: element j of vector i becomes element i of vector j.
+  void transpose(llvm::SmallVectorImpl<mlir::Value> &vectors);
   /// The vector of B at the place `at`; of bytes the vectors of all neighbours of a step, interleaved.
   mlir::Value evaluateColumns(llvm::SmallVectorImpl<LaneIndex> &at);
   /// The vector of integers of 8 bits that bytes with two integers each hold.
@@ -90,6 +94,8 @@ private:
   int64_t perElement() const { return product.subByte ? 2 : 1; }
   /// The code that is emitted applies the numbers of blocks to their sums.
   bool sumsBlocks() const { return !product.steps.empty() && !readsBlockOfB; }
+  /// The code that is emitted evaluates each vector of B where it multiplies it: decodes a packed one, or reads rows.
+  bool evaluatesB() const { return !readsBlockOfB && (product.isDecoded || blocking.readsRowsOfB); }
   mlir::VectorType vectorType(mlir::Type element) { return VectorType::get(blocking.lanes, element); }
   /// The lanes of two vectors, those of the first one first.
   llvm::SmallVector<int64_t> joinedLanes() { return llvm::to_vector(llvm::seq<int64_t>(0, 2 * blocking.lanes)); }

@@ -10,6 +10,7 @@
 // - `tiled_product` and `mma` (by matrix fragments) want the anchor to be a contraction or convolution and an epilogue
 //   that reads its result in place; other regions with these strategies are computed by loops over the same tile.
 #include "AttentionTile.h"
+#include "ProductShapes.h"
 #include "vx/Analysis/PlannedSize.h"
 #include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
@@ -167,16 +168,7 @@ StrategyAttrInterface fragmentStrategy(MLIRContext *context, ArrayRef<int64_t> w
   return MmaAttr::get(context, workgroup, tile.step, tile.stages, tile.threads);
 }
 
-/// Bytes of a factor's element as fragments take it; 0 where the target has none for it, or where a result of few rows
-/// or columns would leave most of a fragment empty.
-int64_t fragmentBytes(Value factor, std::optional<Type> products, int64_t rows, int64_t columns,
-                      const TargetSpec &spec) {
-  constexpr int64_t kFew = 8;
-  Type element = getElementTypeOrSelf(factor.getType());
-  if (std::min(rows, columns) < kFew || spec.matrixUnit.depthOf(products.value_or(element)) == 0)
-    return 0;
-  return element.getIntOrFloatBitWidth() / 8;
-}
+int64_t bytesOf(Value tensor) { return getElementTypeOrSelf(tensor.getType()).getIntOrFloatBitWidth() / 8; }
 
 StrategyAttrInterface tiledStrategy(MLIRContext *context, ArrayRef<int64_t> workgroup, const Tile &tile) {
   return TiledProductAttr::get(context, workgroup, tile.blockRows, tile.blockColumns, tile.step, tile.slices);
@@ -194,16 +186,12 @@ int64_t stagedProducts(Value lhs, Value rhs, const TargetSpec &spec) {
   return spec.hasByteDots && isByte(lhs) && isByte(rhs) ? 4 : 1;
 }
 
-StrategyChoice contractStrategy(const SymbolRanges &ranges, ContractOp op, RankedTensorType result,
-                                const TargetSpec &spec) {
+/// The tile of a contraction whose family is `mma` or `tiled_product`.
+StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op, ProductFamily family,
+                                       RankedTensorType result, const TargetSpec &spec) {
   int64_t batch = op.getLhsBatch().size(), rank = result.getRank();
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
-  auto own = cast<RankedTensorType>(op.getResult().getType());
   int64_t lhsFree = lhs.getRank() - batch - op.getLhsContracting().size();
-  if (own.getRank() != rank)
-    return LoopsReason::Dimensions;
-  if (lhsFree == 0 || lhsFree == rank - batch)
-    return LoopsReason::Narrow;
   int64_t row = batch + lhsFree - 1, column = rank - 1;
   SmallVector<int64_t> batches = {1};
   if (row > 0)
@@ -221,25 +209,23 @@ StrategyChoice contractStrategy(const SymbolRanges &ranges, ContractOp op, Ranke
            llvm::divideCeil(getPlannedSize(ranges, result, column), columns);
   };
   SmallVector<int64_t> workgroup(rank, 1);
-  if (int64_t bytes = fragmentBytes(op.getLhs(), op.getFactors(), getPlannedSize(ranges, result, row),
-                                    getPlannedSize(ranges, result, column), spec)) {
+  auto setWorkgroup = [&](const auto &tile) {
+    workgroup[row] = tile.rows;
+    workgroup[column] = tile.columns;
+  };
+  if (family == ProductFamily::mma) {
     constexpr int64_t kMostStages = 4;
     constexpr double kUnitCycles = 12;
-    if (auto tile = chooseFragmentTile(length, batches, bytes, kMostStages, kUnitCycles, spec, countWorkgroups)) {
-      workgroup[row] = tile->rows;
-      workgroup[column] = tile->columns;
-      return fragmentStrategy(op.getContext(), workgroup, *tile);
-    }
+    FragmentTile tile =
+        *chooseFragmentTile(length, batches, bytesOf(op.getLhs()), kMostStages, kUnitCycles, spec, countWorkgroups);
+    setWorkgroup(tile);
+    return fragmentStrategy(op.getContext(), workgroup, tile);
   }
   length = llvm::divideCeil(length, stagedProducts(op.getLhs(), op.getRhs(), spec));
-  std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
-    return countWorkgroups(candidate.rows, candidate.columns);
-  });
-  if (!tile)
-    return LoopsReason::Narrow;
-  workgroup[row] = tile->rows;
-  workgroup[column] = tile->columns;
-  return tiledStrategy(op.getContext(), workgroup, *tile);
+  Tile tile = *chooseTile(length, batches, stagedBytes(typeOf(op.getResult())), spec,
+                          [&](const Tile &candidate) { return countWorkgroups(candidate.rows, candidate.columns); });
+  setWorkgroup(tile);
+  return tiledStrategy(op.getContext(), workgroup, tile);
 }
 
 /// A tile of so many filters and a box of so many places: as wide as the rows are, then high.
@@ -256,13 +242,10 @@ SmallVector<int64_t> convWorkgroup(const SymbolRanges &ranges, ConvOp op, Ranked
   return workgroup;
 }
 
-StrategyChoice convStrategy(const SymbolRanges &ranges, ConvOp op, RankedTensorType result, const TargetSpec &spec) {
+/// The tile of a convolution whose family is `mma` or `tiled_product`.
+StrategyAttrInterface convStrategy(const SymbolRanges &ranges, ConvOp op, ProductFamily family, RankedTensorType result,
+                                   const TargetSpec &spec) {
   int64_t rank = result.getRank();
-  auto own = cast<RankedTensorType>(op.getResult().getType());
-  if (own.getRank() != rank)
-    return LoopsReason::Dimensions;
-  if (op.getGroups() != 1)
-    return LoopsReason::Groups;
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
   SmallVector<int64_t> batches = guessBatch(ranges, result);
   int64_t length = 1;
@@ -281,26 +264,20 @@ StrategyChoice convStrategy(const SymbolRanges &ranges, ConvOp op, RankedTensorT
       count *= llvm::divideCeil(getPlannedSize(ranges, result, d), workgroup[d]);
     return count;
   };
-  int64_t places = 1;
-  for (int64_t d = 0; d < rank - 2; ++d)
-    places *= getPlannedSize(ranges, result, op.getSpatialDim(d));
-  int64_t filters = getPlannedSize(ranges, result, op.getChannelDim());
-  if (int64_t bytes = fragmentBytes(op.getInput(), op.getFactors(), filters, places, spec)) {
+  if (family == ProductFamily::mma) {
     // What comes through registers is one part ahead, asynchronous copies are more.
     constexpr int64_t kAccessBytes = 16;
+    const int64_t bytes = bytesOf(op.getInput());
     bool isAsync =
         channelsLast && spec.asyncCopyBytes >= kAccessBytes && filter.getDimSize(1) * bytes % kAccessBytes == 0;
-    double unitCycles = isAsync ? 20 : 100;
-    if (auto tile = chooseFragmentTile(length, batches, bytes, isAsync ? 4 : 2, unitCycles, spec, countWorkgroups))
-      return fragmentStrategy(op.getContext(), cut(tile->rows, tile->columns), *tile);
+    FragmentTile tile = *chooseFragmentTile(length, batches, bytes, isAsync ? 4 : 2, /*unitCycles=*/isAsync ? 20 : 100,
+                                            spec, countWorkgroups);
+    return fragmentStrategy(op.getContext(), cut(tile.rows, tile.columns), tile);
   }
   length = llvm::divideCeil(length, stagedProducts(op.getInput(), op.getFilter(), spec));
-  std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
-    return countWorkgroups(candidate.rows, candidate.columns);
-  });
-  if (!tile)
-    return LoopsReason::Narrow;
-  return tiledStrategy(op.getContext(), cut(tile->rows, tile->columns), *tile);
+  Tile tile = *chooseTile(length, batches, stagedBytes(typeOf(op.getResult())), spec,
+                          [&](const Tile &candidate) { return countWorkgroups(candidate.rows, candidate.columns); });
+  return tiledStrategy(op.getContext(), cut(tile.rows, tile.columns), tile);
 }
 
 /// A reduction, or an op of rows such as softmax, in terms of the kernel's result.
@@ -412,26 +389,10 @@ bool isDecoded(Value tensor) {
 
 /// A product of a matrix and a vector: each element of the result is the sum of a row or a column of the matrix.
 StrategyAttrInterface vectorStrategy(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
   int64_t batch = op.getLhsBatch().size();
-  if (result.getRank() != cast<RankedTensorType>(op.getResult().getType()).getRank())
-    return {};
-  // Free dimensions of an operand, in order, and how many elements they have.
-  auto freeDims = [&](RankedTensorType type, ArrayRef<int64_t> batchDims, ArrayRef<int64_t> contracting) {
-    SmallVector<int64_t> dims;
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      if (!llvm::is_contained(batchDims, d) && !llvm::is_contained(contracting, d))
-        dims.push_back(d);
-    return dims;
-  };
-  auto isOne = [](RankedTensorType type, ArrayRef<int64_t> dims) {
-    return llvm::all_of(dims, [&](int64_t d) { return !type.isDynamicDim(d) && type.getDimSize(d) == 1; });
-  };
-  SmallVector<int64_t> lhsFree = freeDims(lhs, op.getLhsBatch(), op.getLhsContracting());
-  SmallVector<int64_t> rhsFree = freeDims(rhs, op.getRhsBatch(), op.getRhsContracting());
-  bool isRhs = isOne(lhs, lhsFree);
-  if (!isRhs && !isOne(rhs, rhsFree))
-    return {};
+  SmallVector<int64_t> lhsFree = getFreeDims(op, 0), rhsFree = getFreeDims(op, 1);
+  const bool isRhs = *findMatrix(op) == 1;
+  RankedTensorType lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs());
   RankedTensorType matrix = isRhs ? rhs : lhs;
   ArrayRef<int64_t> contracting = isRhs ? op.getRhsContracting() : op.getLhsContracting();
   ArrayRef<int64_t> batchDims = isRhs ? op.getRhsBatch() : op.getLhsBatch();
@@ -441,8 +402,6 @@ StrategyAttrInterface vectorStrategy(const SymbolRanges &ranges, ContractOp op, 
   for (int64_t d : contracting)
     rows.length *= getPlannedSize(ranges, matrix, d);
   int64_t last = matrix.getRank() - 1;
-  if (contracting.empty())
-    return {};
   if (llvm::is_contained(contracting, last)) {
     rows.neighbours = matrix.isDynamicDim(last) ? 1 : std::max<int64_t>(matrix.getDimSize(last), 1);
     rows.isDecoded = isDecoded(isRhs ? op.getRhs() : op.getLhs());
@@ -460,7 +419,6 @@ std::optional<AttentionTile> chooseAttentionTile(const SymbolRanges &ranges, Att
   constexpr int64_t kThreads = AttentionTile::kThreadRows * AttentionTile::kThreadColumns;
   // Of one query and the like, the products are those of a matrix and a vector.
   constexpr int64_t kFewQueries = 4, kBusy = 96;
-  auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
   RankedTensorType query = typeOf(op.getQuery()), value = typeOf(op.getValue());
   ArrayRef<int64_t> dims = op.getQueryDims();
   int64_t depth = query.getDimSize(dims[AttentionOp::Depth]);
@@ -550,19 +508,21 @@ StrategyAttrInterface elementwiseStrategy(const SymbolRanges &ranges, MLIRContex
 }
 
 /// The strategy that knows the anchor, or null.
-StrategyChoice anchorStrategy(const SymbolRanges &ranges, Operation *anchor, RankedTensorType result,
-                              const TargetSpec &spec) {
+StrategyAttrInterface anchorStrategy(const SymbolRanges &ranges, Operation *anchor, RankedTensorType result,
+                                     const TargetSpec &spec) {
   int64_t rank = result.getRank();
-  auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
   if (auto attention = dyn_cast<AttentionOp>(anchor))
     return attentionStrategy(ranges, attention, spec);
-  if (auto contract = dyn_cast<ContractOp>(anchor)) {
-    if (StrategyAttrInterface strategy = vectorStrategy(ranges, contract, result))
-      return strategy;
-    return contractStrategy(ranges, contract, result, spec);
+  if (ProductAttr product = getProduct(anchor)) {
+    const ProductFamily family = product.getFamily();
+    if (family == ProductFamily::loops)
+      return {};
+    auto contract = dyn_cast<ContractOp>(anchor);
+    if (family == ProductFamily::rows)
+      return vectorStrategy(ranges, contract, result);
+    return contract ? contractStrategy(ranges, contract, family, result, spec)
+                    : convStrategy(ranges, cast<ConvOp>(anchor), family, result, spec);
   }
-  if (auto conv = dyn_cast<ConvOp>(anchor))
-    return convStrategy(ranges, conv, result, spec);
   auto rows = dyn_cast<RowsOpInterface>(anchor);
   if (!rows || rows.carriesPlaces() || typeOf(anchor->getResult(0)).getRank() != rank)
     return {};
@@ -581,16 +541,6 @@ bool isElementwise(FusionOp region) {
 
 } // namespace
 
-LayoutPolicy chooseGPULayouts(const TargetSpec &spec) {
-  LayoutPolicy layouts;
-  layouts.channelsLast = layouts.packedWeights = !spec.matrixUnit.depths.empty();
-  for (const auto &[type, depth] : spec.matrixUnit.depths)
-    layouts.channelsLastFactors.push_back(type);
-  if (spec.hasByteDots) // four channels are one word
-    layouts.channelsLastFactors.push_back("ui8");
-  return layouts;
-}
-
 bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
   if (isa<ConvFilterOp, CumulativeSumOp, DecodeBlocksOp>(composite))
     return true;
@@ -598,7 +548,7 @@ bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
   return attention && !chooseAttentionTile(SymbolRanges(composite->getParentOfType<ModuleOp>()), attention, spec);
 }
 
-StrategyChoice chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
+StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
   MLIRContext *context = region.getContext();
   const SymbolRanges ranges(region->getParentOfType<ModuleOp>());
   Operation *anchor = region.getAnchor();
@@ -627,16 +577,12 @@ StrategyChoice chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
     return SortAttr::get(context, {1, 0}, std::min<int64_t>(threads, llvm::bit_floor(uint64_t(spec.maxThreads))));
   }
   // The strategies of anchors cut the result's own dimensions, not packed bytes.
-  StrategyChoice choice;
   if (anchor && !isPacked(getElementTypeOrSelf(region.getResult(0).getType())))
-    choice = anchorStrategy(ranges, anchor, result, spec);
-  else if (anchor && anchor->hasTrait<OpTrait::Product>())
-    choice = LoopsReason::Packed;
-  if (choice.strategy)
-    return choice;
+    if (StrategyAttrInterface strategy = anchorStrategy(ranges, anchor, result, spec))
+      return strategy;
   if (result.getRank() > 0 && isElementwise(region))
     return elementwiseStrategy(ranges, context, result, spec);
-  return {loopsStrategy(context, result, spec), choice.reason};
+  return loopsStrategy(context, result, spec);
 }
 
 } // namespace vx

@@ -44,22 +44,16 @@ public:
 
   bool masksPaddedWindows() const override { return true; }
 
-  /// A row of a tile is the widest vector of any variant.
-  LayoutPolicy layouts(const TargetSpec &) const override {
-    return {/*channelsLast=*/true, /*channelsLastFactors=*/{}, /*packedWeights=*/true, /*packedWeightBytes=*/64};
-  }
-
-  std::optional<LayoutTimes> estimateLayouts(ConvOp conv, const TargetSpec &) const override {
-    return cpu::estimateLayouts(conv);
+  llvm::SmallVector<ProductCandidate> chooseProduct(Operation *product, const ProductFacts &facts,
+                                                    const TargetSpec &) const override {
+    return cpu::chooseProduct(product, facts);
   }
 
   double estimateMove(Value tensor, const TargetSpec &) const override { return cpu::estimateMove(tensor); }
 
-  int64_t countPackedNeighbours(Operation *product, const TargetSpec &) const override {
-    return cpu::multipliesBytes(product) ? 4 : 1;
-  }
+  int64_t packedRowBytes(const TargetSpec &) const override { return 64; }
 
-  StrategyChoice chooseStrategy(FusionOp region, const TargetSpec &) const override {
+  StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &) const override {
     return cpu::chooseStrategy(region);
   }
 

@@ -29,14 +29,14 @@ bool multipliesBytes(mlir::Operation *product);
 /// filters.
 bool isDepthwise(ConvOp conv);
 
-/// See TargetBackend::estimateLayouts.
-std::optional<LayoutTimes> estimateLayouts(ConvOp conv);
+/// See TargetBackend::chooseProduct.
+llvm::SmallVector<ProductCandidate> chooseProduct(mlir::Operation *product, const ProductFacts &facts);
 
 /// See TargetBackend::estimateMove.
 double estimateMove(mlir::Value tensor);
 
 /// See TargetBackend::chooseStrategy.
-StrategyChoice chooseStrategy(FusionOp region);
+StrategyAttrInterface chooseStrategy(FusionOp region);
 
 enum class Output { Object, Assembly, LLVM };
 

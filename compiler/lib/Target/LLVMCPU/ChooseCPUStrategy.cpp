@@ -28,47 +28,13 @@ int64_t plannedElements(const SymbolRanges &ranges, RankedTensorType type, int64
   return elements;
 }
 
-/// Why the packed loops of `vx-cpu-lower-products` cannot take a contraction or convolution; nothing where they can.
-/// After the product everything is elementwise. Sums along other ops, moves of the result's elements, and the gradients
-/// of filters of groups stay with plain loops.
-std::optional<LoopsReason> refusePacked(Operation *anchor) {
-  auto convFilter = llvm::dyn_cast<ConvFilterOp>(anchor);
-  Type element = getElementTypeOrSelf(anchor->getResult(0).getType());
-  auto integer = llvm::dyn_cast<IntegerType>(element);
-  if (!llvm::isa<FloatType>(element) && !(integer && integer.getWidth() == 32))
-    return LoopsReason::Elements;
-  if (convFilter && convFilter.getGroups() != 1)
-    return LoopsReason::Groups;
-  llvm::DenseSet<Value> dependent(anchor->result_begin(), anchor->result_end());
-  for (Operation &op : anchor->getBlock()->without_terminator()) {
-    if (&op == anchor)
-      continue;
-    bool usesIt = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
-    if (op.hasTrait<vx::OpTrait::Product>() || op.hasTrait<vx::OpTrait::Reduces>() || mayFault(&op) ||
-        (usesIt && !op.hasTrait<vx::OpTrait::Elementwise>()))
-      return LoopsReason::Neighbours;
-    if (usesIt)
-      dependent.insert(op.result_begin(), op.result_end());
-  }
-  return std::nullopt;
-}
-
 /// Tiles of a matrix product. Columns are cut at multiples of every variant's panel, rows at multiples of the rows that
 /// registers hold.
-StrategyChoice chooseProduct(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
+StrategyAttrInterface cutContraction(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
   constexpr int64_t rowTile = 132, columnTile = 192, leastWorkgroups = 4, guessedRows = 128, guessedBatch = 16;
   constexpr double leastOperations = 4e6; // of a workgroup
   int64_t rank = result.getRank();
   auto rhs = llvm::cast<RankedTensorType>(op.getRhs().getType());
-  bool hasColumns = rhs.getRank() > static_cast<int64_t>(op.getRhsBatch().size() + op.getRhsContracting().size());
-  bool hasRows = llvm::cast<RankedTensorType>(op.getLhs().getType()).getRank() >
-                 static_cast<int64_t>(op.getLhsBatch().size() + op.getLhsContracting().size());
-  int64_t freeColumns = rhs.getRank() - op.getRhsBatch().size() - op.getRhsContracting().size();
-  bool isPacked = readsPacked(op.getRhs());
-  if (!hasColumns || !hasRows)
-    return LoopsReason::Narrow;
-  if (freeColumns != 1 || (!isPacked && op.getRhsContracting().size() != 1))
-    return LoopsReason::Dimensions;
   // Rows are counted along several dimensions where the last ones are known to be short: whole ones, behind a cut one.
   int64_t row = rank - 2, inner = 1, firstRow = static_cast<int64_t>(op.getLhsBatch().size());
   while (row > firstRow && !result.isDynamicDim(row) && inner * result.getDimSize(row) <= rowTile / 4)
@@ -76,9 +42,6 @@ StrategyChoice chooseProduct(const SymbolRanges &ranges, ContractOp op, RankedTe
   int64_t guess = isProductOfSymbols(result, row) ? guessedBatch * guessedRows : guessedRows;
   int64_t outerRows = getPlannedSize(ranges, result, row, guess), rows = outerRows * inner;
   int64_t columns = getPlannedSize(ranges, result, rank - 1);
-  // A few rows do not repay packing when the columns are rows of memory already.
-  if (rows < 4 && !isPacked && op.getRhsContracting().front() == rhs.getRank() - 1)
-    return LoopsReason::Narrow;
   double depth = 1;
   for (int64_t k : op.getRhsContracting())
     depth *= getPlannedSize(ranges, rhs, k);
@@ -97,28 +60,27 @@ StrategyChoice chooseProduct(const SymbolRanges &ranges, ContractOp op, RankedTe
   return CPUProductAttr::get(op.getContext(), tile);
 }
 
-/// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
-/// product's rows, and few enough channels that each thread has work.
-StrategyChoice chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
+/// Tiles of a convolution whose vectors run along its filters: whole rows, so that their ends are few.
+StrategyAttrInterface cutDepthwise(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
   RankedTensorType filter = op.getFilter().getType();
   int64_t rank = result.getRank();
-  if (op.getChannelsLast() && isDepthwise(op)) {
-    // Whole rows, so that their ends are few.
-    int64_t ofFilter = filter.getNumElements() / std::max<int64_t>(filter.getDimSize(0), 1);
-    int64_t ofRow = std::max<int64_t>(ofFilter, 1);
-    for (int64_t d = 2; d < rank; ++d)
-      ofRow *= getPlannedSize(ranges, result, d);
-    SmallVector<int64_t> tile(rank, 0);
-    tile[0] = 1;
-    tile[1] = std::max<int64_t>(4 * workgroupOperations / std::max<int64_t>(ofRow, 1), 1);
-    return CPUDepthwiseAttr::get(op.getContext(), tile);
-  }
+  int64_t ofFilter = filter.getNumElements() / std::max<int64_t>(filter.getDimSize(0), 1);
+  int64_t ofRow = std::max<int64_t>(ofFilter, 1);
+  for (int64_t d = 2; d < rank; ++d)
+    ofRow *= getPlannedSize(ranges, result, d);
+  SmallVector<int64_t> tile(rank, 0);
+  tile[0] = 1;
+  tile[1] = std::max<int64_t>(4 * workgroupOperations / std::max<int64_t>(ofRow, 1), 1);
+  return CPUDepthwiseAttr::get(op.getContext(), tile);
+}
+
+/// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
+/// product's rows, and few enough channels that each thread has work.
+StrategyAttrInterface cutConvolution(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
+  RankedTensorType filter = op.getFilter().getType();
+  int64_t rank = result.getRank();
   constexpr int64_t places = 128, leastWorkgroups = 8, leastColumns = 64;
   int64_t groups = static_cast<int64_t>(op.getGroups());
-  if (!op.getChannelsLast())
-    return LoopsReason::Layout;
-  if (groups != 1 && (filter.isDynamicDim(0) || filter.getDimSize(0) < groups))
-    return LoopsReason::Sizes;
   // Columns are cut between groups.
   int64_t unit = groups == 1 ? leastColumns : filter.getDimSize(0) / groups;
   int64_t inner = 1;
@@ -148,10 +110,8 @@ StrategyChoice chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTe
 
 /// Tiles of a filter's gradient: some of the places of the kernel and of the channels by filters, as many as repay the
 /// packing of both operands, while each thread has work.
-StrategyChoice chooseConvFilter(const SymbolRanges &ranges, ConvFilterOp op, RankedTensorType result) {
+StrategyAttrInterface cutConvFilter(const SymbolRanges &ranges, ConvFilterOp op, RankedTensorType result) {
   constexpr int64_t mostRows = 192, rowUnit = 48, columnUnit = 48, leastWorkgroups = 8;
-  if (!op.getChannelsLast())
-    return LoopsReason::Layout;
   int64_t rank = result.getRank();
   SmallVector<int64_t> tile(rank, 1);
   int64_t channels = getPlannedSize(ranges, result, rank - 2), filters = getPlannedSize(ranges, result, rank - 1);
@@ -185,14 +145,15 @@ StrategyChoice chooseConvFilter(const SymbolRanges &ranges, ConvFilterOp op, Ran
   return CPUProductAttr::get(op.getContext(), tile);
 }
 
-/// The strategy of a product, or the reason why it is in plain loops.
-StrategyChoice chooseForProduct(const SymbolRanges &ranges, Operation *product, RankedTensorType result) {
-  if (std::optional<LoopsReason> reason = refusePacked(product))
-    return *reason;
-  return llvm::TypeSwitch<Operation *, StrategyChoice>(product)
-      .Case([&](ContractOp op) { return chooseProduct(ranges, op, result); })
-      .Case([&](ConvOp op) { return chooseConvolution(ranges, op, result); })
-      .Case([&](ConvFilterOp op) { return chooseConvFilter(ranges, op, result); });
+/// The tile of a product of a family for CPUs.
+StrategyAttrInterface cutProduct(const SymbolRanges &ranges, Operation *product, ProductFamily family,
+                                 RankedTensorType result) {
+  if (family == ProductFamily::cpu_depthwise)
+    return cutDepthwise(ranges, llvm::cast<ConvOp>(product), result);
+  return llvm::TypeSwitch<Operation *, StrategyAttrInterface>(product)
+      .Case([&](ContractOp op) { return cutContraction(ranges, op, result); })
+      .Case([&](ConvOp op) { return cutConvolution(ranges, op, result); })
+      .Case([&](ConvFilterOp op) { return cutConvFilter(ranges, op, result); });
 }
 
 /// Tiles of attention: one head and as many queries as repay the packing of its keys, while each thread has work.
@@ -332,7 +293,7 @@ bool hasKernelFor(AttentionOp op) {
   return true;
 }
 
-StrategyChoice chooseStrategy(FusionOp region) {
+StrategyAttrInterface chooseStrategy(FusionOp region) {
   MLIRContext *context = region.getContext();
   Block &body = region.getBody().front();
   RankedTensorType result = getVisitedType(body);
@@ -377,11 +338,9 @@ StrategyChoice chooseStrategy(FusionOp region) {
   if (auto attention = llvm::dyn_cast_or_null<AttentionOp>(anchor); attention && isCut)
     return chooseAttention(ranges, attention, result);
 
-  StrategyChoice product;
   if (anchor && anchor->hasTrait<vx::OpTrait::Product>())
-    product = isCut ? chooseForProduct(ranges, anchor, result) : StrategyChoice(LoopsReason::Packed);
-  if (product.strategy)
-    return product;
+    if (ProductAttr product = getProduct(anchor); product.getFamily() != ProductFamily::loops)
+      return cutProduct(ranges, anchor, product.getFamily(), result);
 
   int64_t elements = std::max<int64_t>(plannedElements(ranges, result, result.getRank()), 1);
   int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
@@ -396,7 +355,7 @@ StrategyChoice chooseStrategy(FusionOp region) {
   bool sumsColumns = reduce && !llvm::is_contained(reduce.getAxes(), typeOf(reduce.getInput()).getRank() - 1);
   SmallVector<int64_t> tile =
       cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result), sumsColumns ? widest : 1);
-  return {LoopsAttr::get(context, tile, /*threads=*/1), product.reason};
+  return LoopsAttr::get(context, tile, /*threads=*/1);
 }
 
 } // namespace vx::cpu

@@ -104,6 +104,12 @@ LogicalResult VXDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
                     : op->emitOpError() << "expects '#vx.training' as '" << kTrainingAttr << "', got "
                                         << attribute.getValue();
   }
+  if (attribute.getName() == kProductAttr) {
+    if (isa<ProductAttr>(attribute.getValue()) && op->hasTrait<vx::OpTrait::Product>())
+      return success();
+    return op->emitOpError() << "expects '#vx.product' of a product as '" << kProductAttr << "', got "
+                             << attribute.getValue() << " of '" << op->getName() << "'";
+  }
   if (attribute.getName() != kAnchorAttr)
     return success();
   if (!isa<UnitAttr>(attribute.getValue()))

@@ -160,4 +160,18 @@ LogicalResult CPUFlashAttr::verify(Complaint emitError, ArrayRef<int64_t> tile) 
   return verifyTile(emitError, tile, 0);
 }
 
+ProductAttr getProduct(Operation *op) { return op->getAttrOfType<ProductAttr>(kProductAttr); }
+
+LogicalResult ProductAttr::verify(Complaint emitError, ProductFamily family, LoopsReason reason, bool, bool,
+                                  int64_t neighbours, int64_t prologue) {
+  if (failed(verifyCount(emitError, "neighbours", neighbours))) // C1
+    return failure();
+  if ((family == ProductFamily::loops) != (reason != LoopsReason::none)) // C2
+    return emitError() << "expects a reason for a product in plain loops and for no other one, got family '"
+                       << stringifyProductFamily(family) << "' with reason '" << stringifyLoopsReason(reason) << "'";
+  if (prologue < -1 || prologue > 1) // C3
+    return emitError() << "expects 0 or 1 as the operand of 'prologue', or -1 for none, got " << prologue;
+  return success();
+}
+
 } // namespace vx

@@ -119,6 +119,10 @@ inline constexpr llvm::StringLiteral kAnchorAttr = "vx.anchor";
 /// Of a vx.contract whose rhs has numbers of blocks along the sum: they may be applied to the sum of a block in place
 /// of each element of it.
 inline constexpr llvm::StringLiteral kBlockSumsAttr = "vx.block_sums";
+/// Of a product in the `fused` phase: how it is computed, a ProductAttr.
+inline constexpr llvm::StringLiteral kProductAttr = "vx.product";
+/// Returns the choice that was made for a product; null before.
+ProductAttr getProduct(mlir::Operation *op);
 /// Returns the op that is marked as the anchor of a fusion's or kernel's body; null without one.
 mlir::Operation *getAnchor(mlir::Block &body);
 

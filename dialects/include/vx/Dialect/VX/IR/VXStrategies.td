@@ -163,4 +163,39 @@ def VX_CPUFlashAttr : VX_CPUStrategy<"CPUFlash", "cpu_flash"> {
   }];
 }
 
+//===-- Products ---------------------------------------------------------------------------------------------------===//
+
+def VX_ProductFamily : I32EnumAttr<"ProductFamily", "the family of strategies that computes a product", [
+    I32EnumAttrCase<"loops", 0>, I32EnumAttrCase<"rows", 1>, I32EnumAttrCase<"tiled_product", 2>, I32EnumAttrCase<"mma", 3>,
+    I32EnumAttrCase<"cpu_product", 4>, I32EnumAttrCase<"cpu_depthwise", 5>]> {
+  let cppNamespace = "::vx";
+}
+
+def VX_LoopsReason : I32EnumAttr<"LoopsReason", "why a product is computed in plain loops", [
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"layout", 1>, I32EnumAttrCase<"narrow", 2>, I32EnumAttrCase<"elements", 3>,
+    I32EnumAttrCase<"groups", 4>, I32EnumAttrCase<"sizes", 5>, I32EnumAttrCase<"dimensions", 6>]> {
+  let cppNamespace = "::vx";
+}
+
+def VX_NoLoopsReason : EnumParameter<VX_LoopsReason> { let defaultValue = "::vx::LoopsReason::none"; }
+
+def VX_ProductAttr : VX_Attr<"Product", "product"> {
+  let summary = "how a target computes a contraction, a convolution or the gradient of a filter";
+  let description = [{
+    `vx-choose-products` gives it to each product, as the attribute `vx.product`. `family` is the name of the strategy, whose tile is chosen
+    when the product's kernel is known. Images have their channels last where `channels_last` is set. With `packed` the second factor is
+    packed before the product reads it, with `neighbours` of a column side by side. The kernel of the product may compute the operand with the
+    number `prologue` from others, element for element; -1: none.
+
+    - C1: `neighbours` is 1 or more.
+    - C2: a product in plain loops, and no other one, has a reason.
+    - C3: `prologue` is -1, 0 or 1.
+  }];
+  let parameters = (ins EnumParameter<VX_ProductFamily>:$family, VX_NoLoopsReason:$reason,
+                        DefaultValuedParameter<"bool", "false">:$channels_last, DefaultValuedParameter<"bool", "false">:$packed,
+                        DefaultValuedParameter<"int64_t", "1">:$neighbours, DefaultValuedParameter<"int64_t", "-1">:$prologue);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif
