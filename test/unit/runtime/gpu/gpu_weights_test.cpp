@@ -249,6 +249,49 @@ TYPED_TEST(GpuWeights, areLockedOnce) {
   EXPECT_EQ(this->unmaps(), 1);
 }
 
+TYPED_TEST(GpuWeights, mayBeginWithinAPage) {
+  ModuleBuilder builder;
+  addAffine(builder, this->Elements);
+  std::vector<uint8_t> &section = builder.sections[builder.module.constants[0]->section];
+  section.insert(section.begin(), 64, 0);
+  builder.module.constants[0]->offset = 64;
+  this->addTarget(builder);
+  ASSERT_OK(this->create(builder.write(fmt::format("within_{}.vxm", TypeParam::backend))));
+  EXPECT_EQ(this->weights(), "weights: 16384 bytes read in place from the file");
+  EXPECT_EQ(this->gpu->count(fmt::format("{} 20480 10", this->names.MemHostRegister.name)), 1);
+  EXPECT_EQ(this->instance->loaded().constantBytes(), 0u);
+  this->expectAffine();
+}
+
+// A part is of the same GPU and not longer than the pages that are locked.
+TYPED_TEST(GpuWeights, arePartsOfThePagesOfTheirDevice) {
+  typename TypeParam::Driver driver(this->options);
+  Ref<hal::Device> device, other;
+  ASSERT_OK(driver.open(0, {}, device));
+  ASSERT_OK(driver.open(1, {}, other));
+  const std::unique_ptr<void, decltype(&std::free)> pages(std::aligned_alloc(4096, 3 * 4096), std::free);
+  const auto *begin = static_cast<const uint8_t *>(pages.get());
+  auto map = [&](hal::Device &by, const uint8_t *data, uint64_t size) {
+    Ref<hal::Memory> memory;
+    std::string reason;
+    EXPECT_OK(by.mapFile(data, size, memory, reason));
+    EXPECT_EQ(reason.empty(), bool(memory));
+    return memory;
+  };
+  const Ref<hal::Memory> locked = map(*device, begin, 2 * 4096);
+  ASSERT_TRUE(locked);
+  const Ref<hal::Memory> part = map(*device, begin + 4096, 4096);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->address(), locked->address() + 4096);
+  EXPECT_EQ(part->host(), begin + 4096);
+  EXPECT_EQ(this->maps(), 1);
+  // The library takes no page twice.
+  EXPECT_FALSE(map(*device, begin + 4096, 2 * 4096));
+  EXPECT_FALSE(map(*device, begin, 3 * 4096));
+  EXPECT_FALSE(map(*other, begin, 4096));
+  EXPECT_EQ(this->maps(), 4);
+}
+
 // An estimate asks about one page, which it gives back.
 TYPED_TEST(GpuWeights, areNoMemoryOfAnEstimate) {
   for (auto [isOpen, fails] : {std::pair(true, false), {false, false}, {false, true}}) {

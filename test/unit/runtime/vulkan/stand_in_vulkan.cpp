@@ -244,7 +244,7 @@ void GetPhysicalDeviceMemoryProperties2(PhysicalDevice, PhysicalDeviceMemoryProp
   for (size_t i = 0; i < stand.memoryTypes.size(); ++i)
     properties.memoryTypes[i] = {stand.memoryTypes[i], 0};
   properties.memoryHeapCount = 1;
-  properties.memoryHeaps[0] = {stand.heapSize, MemoryHeapDeviceLocalBit};
+  properties.memoryHeaps[0] = {stand.heapSize, stand.heapFlags};
   if (auto *found = inChain<PhysicalDeviceMemoryBudgetProperties>(memory->pNext,
                                                                   StructureTypePhysicalDeviceMemoryBudgetProperties)) {
     found->heapBudget[0] = stand.heapSize;
@@ -316,7 +316,7 @@ Result CreateBuffer(Device device, const BufferCreateInfo *info, const void *, B
 }
 void DestroyBuffer(Device, Buffer buffer, const void *) { drop(buffer); }
 void GetBufferMemoryRequirements(Device, Buffer buffer, MemoryRequirements *requirements) {
-  *requirements = {buffer->size, 256, ~uint32_t(0)};
+  *requirements = {buffer->size + vx_stand_in_vulkan()->bufferPadding, 256, ~uint32_t(0)};
 }
 Result BindBufferMemory(Device device, Buffer buffer, DeviceMemory memory, DeviceSize) {
   CALL(BindBufferMemory, device);

@@ -36,6 +36,8 @@ struct VulkanStandIn : StandIn {
   uint32_t hostMemoryTypes = 2;
   uint64_t addressOffset = 0;  // added to every buffer's address
   uint64_t importedOffset = 0; // and to those of the host's pages
+  uint64_t bufferPadding = 0;  // that a buffer takes beside its bytes
+  vulkan::api::Flags heapFlags = vulkan::api::MemoryHeapDeviceLocalBit;
 };
 
 // The one of the process; the library exports it as "vx_stand_in_vulkan".

@@ -58,7 +58,8 @@ protected:
     stand->hostPageSize = fresh.hostPageSize;
     stand->hostMemoryTypes = fresh.hostMemoryTypes;
     stand->memoryTypes = fresh.memoryTypes;
-    stand->addressOffset = stand->importedOffset = 0;
+    stand->addressOffset = stand->importedOffset = stand->bufferPadding = 0;
+    stand->heapFlags = fresh.heapFlags;
     stand->maxAllocation = fresh.maxAllocation;
     stand->maxBuffer = fresh.maxBuffer;
     stand->hasSparseBinding = fresh.hasSparseBinding;
@@ -321,6 +322,8 @@ TEST_F(VulkanFailures, weightsAreReadInTheFile) {
       {"integrated", [] {}, all},
       {"software", [this] { stand->type = vulkan::api::PhysicalDeviceTypeCpu; }, all},
       {"all memory is visible", hostVisible, all},
+      {"memory elsewhere", [&] { hostVisible(), stand->heapFlags = 0; }, ""},
+      {"padding", [this] { stand->bufferPadding = 256; }, copied + "a buffer of 131072 bytes takes 131328"},
       {"a card", [this] { stand->type = vulkan::api::PhysicalDeviceTypeDiscreteGpu; }, ""},
       {"no extension", [this] { stand->extensions.clear(); }, copied + "the device has no VK_EXT_external_memory_host"},
       {"no function", [this] { stand->missing = {"vkGetMemoryHostPointerPropertiesEXT"}; },
