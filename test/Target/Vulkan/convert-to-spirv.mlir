@@ -42,3 +42,39 @@ func.func @guarded() attributes {vxk.kernel, vxk.guarded, vxk.threads = 32 : i64
   memref.store %c, %r[%i] : memref<32xi64>
   return
 }
+
+// -----
+
+// Sums of four products of bytes are instructions on words; the signed factor comes first.
+// CHECK:       spirv.module PhysicalStorageBuffer64 GLSL450 requires #spirv.vce<v1.5, [Shader, Int64, PhysicalStorageBufferAddresses, DotProductInput4x8BitPacked, DotProduct], [SPV_KHR_physical_storage_buffer, SPV_KHR_integer_dot_product]>
+// CHECK:         %[[A:.+]] = spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned", 4] : i32
+// CHECK:         %[[B:.+]] = spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned", 4] : i32
+// CHECK:         %[[UU:.+]] = spirv.UDot %[[A]], %[[B]], <PackedVectorFormat4x8Bit> : i32 -> i32
+// CHECK:         %[[S0:.+]] = spirv.IAdd %{{.+}}, %[[UU]] : i32
+// CHECK:         %[[SS:.+]] = spirv.SDot %[[A]], %[[B]], <PackedVectorFormat4x8Bit> : i32 -> i32
+// CHECK:         %[[S1:.+]] = spirv.IAdd %[[S0]], %[[SS]] : i32
+// CHECK:         %[[SU:.+]] = spirv.SUDot %[[A]], %[[B]], <PackedVectorFormat4x8Bit> : i32 -> i32
+// CHECK:         %[[S2:.+]] = spirv.IAdd %[[S1]], %[[SU]] : i32
+// CHECK:         %[[US:.+]] = spirv.SUDot %[[B]], %[[A]], <PackedVectorFormat4x8Bit> : i32 -> i32
+// CHECK:         spirv.IAdd %[[S2]], %[[US]] : i32
+func.func @dots() attributes {vxk.kernel, vxk.threads = 32 : i64} {
+  %i = vxk.thread_id
+  %a = vxk.buffer 0 read () : memref<32xi32>
+  %b = vxk.buffer 1 read () : memref<32xi32>
+  %r = vxk.buffer 2 read_write () : memref<32xi32>
+  %x = memref.load %a[%i] : memref<32xi32>
+  %y = memref.load %b[%i] : memref<32xi32>
+  %z = memref.load %r[%i] : memref<32xi32>
+  %zero = vector.from_elements %z : vector<1xi32>
+  %xv = vector.from_elements %x : vector<1xi32>
+  %yv = vector.from_elements %y : vector<1xi32>
+  %xb = vector.bitcast %xv : vector<1xi32> to vector<4xi8>
+  %yb = vector.bitcast %yv : vector<1xi32> to vector<4xi8>
+  %0 = vxk.dot %zero, %xb, %yb : vector<1xi32>, vector<4xi8>
+  %1 = vxk.dot %0, signed %xb, signed %yb : vector<1xi32>, vector<4xi8>
+  %2 = vxk.dot %1, signed %xb, %yb : vector<1xi32>, vector<4xi8>
+  %3 = vxk.dot %2, %xb, signed %yb : vector<1xi32>, vector<4xi8>
+  %s = vector.extract %3[0] : i32 from vector<1xi32>
+  memref.store %s, %r[%i] : memref<32xi32>
+  return
+}

@@ -41,8 +41,8 @@ spirv::TargetEnvAttr getTargetEnv(MLIRContext *context) {
       {Capability::Shader, Capability::Int8, Capability::Int16, Capability::Int64, Capability::Float16,
        Capability::Float64, Capability::PhysicalStorageBufferAddresses, Capability::StorageBuffer8BitAccess,
        Capability::StorageBuffer16BitAccess, Capability::SignedZeroInfNanPreserve, Capability::GroupNonUniform,
-       Capability::GroupNonUniformShuffle},
-      {spirv::Extension::SPV_KHR_physical_storage_buffer}, context);
+       Capability::GroupNonUniformShuffle, Capability::DotProduct, Capability::DotProductInput4x8BitPacked},
+      {spirv::Extension::SPV_KHR_physical_storage_buffer, spirv::Extension::SPV_KHR_integer_dot_product}, context);
   return spirv::TargetEnvAttr::get(triple, spirv::getDefaultResourceLimits(context), spirv::ClientAPI::Vulkan);
 }
 
@@ -67,6 +67,8 @@ public:
     if (failed(applyPatternsGreedily(kernel, std::move(narrow))))
       return failure();
     expandExactArithmetic(kernel);
+    if (failed(convertDots()))
+      return failure();
     builder.setInsertionPointToEnd(module.getBody());
     shader = spirv::ModuleOp::create(builder, loc, spirv::AddressingModel::PhysicalStorageBuffer64,
                                      spirv::MemoryModel::GLSL450);
@@ -185,6 +187,44 @@ private:
       lanes = vector.getNumElements();
     }
     return spirv::ArrayType::get(element, std::max<int64_t>(1, llvm::divideCeil(type.getNumElements(), lanes)));
+  }
+
+  /// vxk.dot as an instruction on words of four bytes.
+  LogicalResult convertDots() {
+    SmallVector<vxk::DotOp> dots;
+    kernel.walk([&](vxk::DotOp op) { dots.push_back(op); });
+    Type i32 = builder.getI32Type();
+    auto packed = spirv::PackedVectorFormatAttr::get(context, spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
+    for (vxk::DotOp op : dots) {
+      if (op.getType().getNumElements() != 1)
+        return op.emitOpError() << "expects one sum for each thread on target 'vulkan', got "
+                                << op.getType().getNumElements();
+      builder.setInsertionPoint(op);
+      auto toWord = [&](Value vector) -> Value {
+        Value word = vector::BitCastOp::create(builder, op.getLoc(), VectorType::get(1, i32), vector);
+        return vector::ExtractOp::create(builder, op.getLoc(), word, ArrayRef<int64_t>{0});
+      };
+      Value lhs = toWord(op.getLhs()), rhs = toWord(op.getRhs()), dot;
+      bool isLhsSigned = op.getLhsSigned(), isRhsSigned = op.getRhsSigned();
+      if (isLhsSigned != isRhsSigned) // the signed factor first
+        dot = spirv::SUDotOp::create(builder, op.getLoc(), i32, isLhsSigned ? lhs : rhs, isLhsSigned ? rhs : lhs, packed);
+      else if (isLhsSigned)
+        dot = spirv::SDotOp::create(builder, op.getLoc(), i32, lhs, rhs, packed);
+      else
+        dot = spirv::UDotOp::create(builder, op.getLoc(), i32, lhs, rhs, packed);
+      Value sum = arith::AddIOp::create(builder, op.getLoc(), toWord(op.getSum()), dot);
+      Value result = vector::FromElementsOp::create(builder, op.getLoc(), op.getType(), sum);
+      op.replaceAllUsesWith(result);
+      op.erase();
+    }
+    if (dots.empty())
+      return success();
+    usesDots = true;
+    // No vector of bytes is left: words are what the instruction reads.
+    RewritePatternSet patterns(context);
+    vector::BitCastOp::getCanonicalizationPatterns(patterns, context);
+    vector::ExtractOp::getCanonicalizationPatterns(patterns, context);
+    return applyPatternsGreedily(kernel, std::move(patterns));
   }
 
   /// vxk.report_fault as control flow around an atomic addition to the fault record.
@@ -355,9 +395,13 @@ private:
       spirv::ExecutionModeOp::create(builder, loc, function, spirv::ExecutionMode::SignedZeroInfNanPreserve, {width});
       capabilities.insert(Capability::SignedZeroInfNanPreserve);
     }
+    SmallVector<spirv::Extension> extensions = {spirv::Extension::SPV_KHR_physical_storage_buffer};
+    if (usesDots) {
+      capabilities.insert({Capability::DotProduct, Capability::DotProductInput4x8BitPacked});
+      extensions.push_back(spirv::Extension::SPV_KHR_integer_dot_product);
+    }
     SmallVector<Capability> sorted(capabilities.begin(), capabilities.end());
-    shader.setVceTripleAttr(spirv::VerCapExtAttr::get(spirv::Version::V_1_5, sorted,
-                                                      {spirv::Extension::SPV_KHR_physical_storage_buffer}, context));
+    shader.setVceTripleAttr(spirv::VerCapExtAttr::get(spirv::Version::V_1_5, sorted, extensions, context));
   }
 
   /// The capabilities that the types of the shader need.
@@ -414,7 +458,7 @@ private:
   /// The vectors that workgroup memory of this type is read by.
   DenseMap<Type, VectorType> workgroupVectors;
   int64_t threads = 1;
-  bool usesSubgroups = false;
+  bool usesSubgroups = false, usesDots = false;
 };
 
 struct ConvertToSPIRV : vx::impl::ConvertToSPIRVPassBase<ConvertToSPIRV> {

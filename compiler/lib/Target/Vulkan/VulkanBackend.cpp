@@ -31,6 +31,9 @@ LogicalResult checkElementTypes(Operation *op) {
   return success();
 }
 
+/// The device's feature that TargetSpec::hasByteDots needs, as the runtime spells it.
+constexpr StringLiteral kIntegerDot = "integer_dot";
+
 class VulkanBackend final : public GPUBackend {
 public:
   StringRef name() const override { return "vulkan"; }
@@ -44,12 +47,30 @@ public:
     baseline.maxThreads = 256;
     // Vulkan promises 16 KiB only; devices that have no more are refused at load by this name.
     baseline.workgroupMemory = 32 << 10;
+    TargetSpec dots = baseline;
+    dots.variant = "integer-dot";
+    dots.requires_.push_back(kIntegerDot.str());
+    dots.hasByteDots = true;
+    std::vector<TargetSpec> chosen;
+    for (const TargetSpec &known : {dots, baseline})
+      if (request.empty() || llvm::is_contained(request, known.variant))
+        chosen.push_back(known);
     for (const std::string &wanted : request)
-      if (wanted != baseline.variant) {
-        error = "unknown variant '" + wanted + "' of target 'vulkan', known are: baseline";
+      if (wanted != baseline.variant && wanted != dots.variant) {
+        error = "unknown variant '" + wanted + "' of target 'vulkan', known are: integer-dot, baseline";
         return failure();
       }
-    return std::vector<TargetSpec>{baseline};
+    return chosen;
+  }
+
+  bool needsVariant(ArrayRef<KernelOp> kernels, const TargetSpec &spec) const override {
+    auto isByte = [](Value factor) { return getElementTypeOrSelf(factor.getType()).isInteger(8); };
+    auto multipliesBytes = [&](Operation *op) {
+      return WalkResult(failure(isa<ContractOp, ConvOp>(op) && llvm::all_of(op->getOperands(), isByte)));
+    };
+    return !spec.hasByteDots || llvm::any_of(kernels, [&](KernelOp kernel) {
+      return kernel.walk([&](Operation *op) { return multipliesBytes(op); }).wasInterrupted();
+    });
   }
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &spec) const override { return checkElementTypes(op); }
@@ -153,7 +174,8 @@ std::vector<std::string> getVulkanFeatures(ArrayRef<char> code) {
       {spirv::Capability::StorageBuffer16BitAccess, "storage16"},
       {spirv::Capability::StorageBuffer8BitAccess, "storage8"},
       {spirv::Capability::GroupNonUniform, "subgroup_basic"},
-      {spirv::Capability::GroupNonUniformShuffle, "subgroup_shuffle"}};
+      {spirv::Capability::GroupNonUniformShuffle, "subgroup_shuffle"},
+      {spirv::Capability::DotProduct, kIntegerDot}};
   llvm::SmallDenseSet<uint32_t> present, preserved;
   // Capabilities come first in a module, execution modes before its functions.
   for (size_t at = headerWords; at + 1 < words;) {

@@ -186,7 +186,7 @@ TEST(VulkanLink, offsetsAndFeatures) {
   std::string error;
   vx::TargetSpec spec = backend->variants({}, error)->front();
   EXPECT_TRUE(mlir::failed(backend->variants({"turbo"}, error)));
-  EXPECT_EQ(error, "unknown variant 'turbo' of target 'vulkan', known are: baseline");
+  EXPECT_EQ(error, "unknown variant 'turbo' of target 'vulkan', known are: integer-dot, baseline");
   Compiled f32 = compile(elementwise("%result = arith.addf %x, %y : f32"), Form::Memref);
   Compiled f64 = compile(elementwise("%result = arith.addf %x, %y : f64", "f64"), Form::Memref);
   auto image = backend->link({f32.binary, f64.binary}, spec, error);
