@@ -187,7 +187,8 @@ struct ChooseProductsPass : impl::ChooseProductsPassBase<ChooseProductsPass> {
 
   void runOnOperation() override {
     if (!choose) {
-      getOperation().emitError() << "'vx-choose-products' expects a target, as the pipeline 'vx-fused' gives it, got none";
+      getOperation().emitError()
+          << "'vx-choose-products' expects a target, as the pipeline 'vx-fused' gives it, got none";
       return signalPassFailure();
     }
     const SymbolRanges ranges(getOperation()->getParentOfType<ModuleOp>());

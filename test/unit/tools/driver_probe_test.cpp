@@ -115,7 +115,7 @@ TEST_F(DriverProbe, freeMemoryIsAskedForInAnotherProcess) {
     EXPECT_NE(out().find("cuda:1: Stand-in 1"), std::string::npos) << out();
     EXPECT_NE(out().find("\n  memory: 1024.0 GiB, 0.0 GiB free\n"), std::string::npos) << out();
     EXPECT_EQ(err(), "");
-    EXPECT_EQ(run("abort", tool, variables + " VX_STAND_IN_CRASH=cuMemGetInfo"), 0) << err();
+    EXPECT_EQ(run("abort", tool, variables + " STAND_IN_CRASH=cuMemGetInfo"), 0) << err();
     EXPECT_NE(out().find("cuda:1: Stand-in 1"), std::string::npos) << out();
     EXPECT_NE(out().find("\n  memory: 1024.0 GiB\n"), std::string::npos) << out();
     EXPECT_NE(err().find(": warning: cuda: the free memory of devices is not known: '"), std::string::npos) << err();
@@ -129,12 +129,12 @@ TEST_F(DriverProbe, freeMemoryIsAskedForInAnotherProcess) {
       if (backend["name"] == "cpu")
         EXPECT_GT(device["free_memory"].get<uint64_t>(), 0u);
     }
-  EXPECT_EQ(run("abort", VX_INFO " --hardware --json", variables + " VX_STAND_IN_CRASH=cuMemGetInfo"), 0);
+  EXPECT_EQ(run("abort", VX_INFO " --hardware --json", variables + " STAND_IN_CRASH=cuMemGetInfo"), 0);
   for (const auto &backend : nlohmann::json::parse(out())["backends"])
     if (backend["name"] == "cuda")
       EXPECT_TRUE(backend["devices"][0]["free_memory"].is_null());
   // Without a probe it is this process that ends.
-  EXPECT_EQ(run("abort", VX_INFO " --hardware", variables + " VX_STAND_IN_CRASH=cuMemGetInfo VX_PROBE=0"), 128 + 6);
+  EXPECT_EQ(run("abort", VX_INFO " --hardware", variables + " STAND_IN_CRASH=cuMemGetInfo VX_PROBE=0"), 128 + 6);
 }
 
 // What a library writes between the lines is no size.

@@ -207,7 +207,8 @@ private:
       Value lhs = toWord(op.getLhs()), rhs = toWord(op.getRhs()), dot;
       bool isLhsSigned = op.getLhsSigned(), isRhsSigned = op.getRhsSigned();
       if (isLhsSigned != isRhsSigned) // the signed factor first
-        dot = spirv::SUDotOp::create(builder, op.getLoc(), i32, isLhsSigned ? lhs : rhs, isLhsSigned ? rhs : lhs, packed);
+        dot =
+            spirv::SUDotOp::create(builder, op.getLoc(), i32, isLhsSigned ? lhs : rhs, isLhsSigned ? rhs : lhs, packed);
       else if (isLhsSigned)
         dot = spirv::SDotOp::create(builder, op.getLoc(), i32, lhs, rhs, packed);
       else

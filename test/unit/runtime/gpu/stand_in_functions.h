@@ -1,6 +1,6 @@
 // The functions of a vendor's library that are alike for CUDA and HIP, over host memory. Work is queued by stream and
 // carried out when it is waited for (queued_work.h), and a kernel runs the CPU kernel of the same name
-// (../test_kernels.c). Every call is recorded, and any can be made to fail; VX_STAND_IN_CRASH names one that ends the
+// (../test_kernels.c). Every call is recorded, and any can be made to fail; STAND_IN_CRASH names one that ends the
 // process.
 //
 // A stand-in includes this once, after it has
@@ -51,7 +51,7 @@ QueuedWork::Range object(const void *address) { return {reinterpret_cast<uint64_
 // Records a call and says what it shall answer. A device that an answer makes lost does nothing more.
 template <typename... Numbers>
 Result record(const char *name, Numbers... numbers) {
-  static const char *const crash = std::getenv("VX_STAND_IN_CRASH");
+  static const char *const crash = std::getenv("STAND_IN_CRASH");
   if (crash && std::strcmp(crash, name) == 0)
     std::abort();
   std::string text;
