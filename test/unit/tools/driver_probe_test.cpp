@@ -122,7 +122,8 @@ TEST_F(DriverProbe, freeMemoryIsAskedForInAnotherProcess) {
     EXPECT_NE(err().find("' was ended by signal 6"), std::string::npos) << err();
   }
   EXPECT_EQ(run("abort", VX_INFO " --hardware --json", variables), 0);
-  for (const auto &backend : nlohmann::json::parse(out())["backends"])
+  const nlohmann::json facts = nlohmann::json::parse(out());
+  for (const auto &backend : facts["backends"])
     for (const auto &device : backend.value("devices", nlohmann::json::array())) {
       if (backend["name"] == "cuda")
         EXPECT_EQ(device["free_memory"], 1000) << device;
@@ -130,7 +131,8 @@ TEST_F(DriverProbe, freeMemoryIsAskedForInAnotherProcess) {
         EXPECT_GT(device["free_memory"].get<uint64_t>(), 0u);
     }
   EXPECT_EQ(run("abort", VX_INFO " --hardware --json", variables + " STAND_IN_CRASH=cuMemGetInfo"), 0);
-  for (const auto &backend : nlohmann::json::parse(out())["backends"])
+  const nlohmann::json withoutFigure = nlohmann::json::parse(out());
+  for (const auto &backend : withoutFigure["backends"])
     if (backend["name"] == "cuda")
       EXPECT_TRUE(backend["devices"][0]["free_memory"].is_null());
   // Without a probe it is this process that ends.
