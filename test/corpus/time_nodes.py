@@ -2,8 +2,9 @@
 
     time_nodes.py --seed HASH --first N --count N [--turns 9] [--threads 1]
 
-Writes a line of JSON for each case: its number, form, ops and title, the least time of either over the turns in us, and `state`: same, differs, refused (vx compiles
-it not, with the reason), peer refused, peer differs from itself, peer differs from ONNX. scripts/bench-nodes --random starts it, so that a crash costs one process; it goes on after that case.
+Writes a line of JSON for each case: its number, form, ops and title, the least time of either over the turns in us, and `state`. A state is one of: same, differs,
+refused (vx compiles it not, with the reason), peer refused, peer differs from itself, peer differs from ONNX. scripts/bench-nodes --random starts it, so that a crash
+costs one process; it goes on after that case.
 """
 import argparse
 import json
