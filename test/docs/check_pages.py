@@ -298,7 +298,7 @@ def check_backends(tree):
     known["cpu"] = re.findall(r'^    \{"([\w+-]+)", ', re.search(r"known\[\] = \{(.*?)\};", source, re.S)[1], re.M)
     defaults["cpu"] = [known["cpu"][int(number)] for number in re.findall(r"makeSpec\(known\[(\d)\]\)", source)]
     known["cpu"].append("native")
-    known["vulkan"] = defaults["vulkan"] = re.findall(r'baseline\.variant = "(\w+)"', tree.read(f"{folder}/Vulkan/VulkanBackend.cpp"))
+    known["vulkan"] = defaults["vulkan"] = sorted(re.findall(r'\b\w+\.variant = "([\w-]+)"', tree.read(f"{folder}/Vulkan/VulkanBackend.cpp")), reverse=True)
     table = {row[0]: row for row in rows(sections(text, 2).get("Targets, classes and variants", ""))}
     for target in known:
         for number, names in ((1, known[target]), (2, defaults[target])):

@@ -57,7 +57,7 @@ PLANTS = {
               ("tools/vx-bench/load_flags.cpp", '"--turns"', '"--rounds"', "docs/benchmarks.md: '--rounds' of vx-bench is missing"), ("docs/benchmarks.md", "`--encoding base64`", "Base64", "'--encoding' of vx-bench is missing")],
     "backends": [("compiler/lib/Target/CUDA/CUDAVariants.cpp", '{"sm_80", 76}', '{"sm_75", 70}, {"sm_80", 76}', "cuda: expected sm_75, sm_80"),
                  ("compiler/lib/Target/LLVMCPU/CPUVariants.cpp", "makeSpec(known[2])", "makeSpec(known[3])", "cpu: expected avx512+vnni, avx512, x86-64-v2, got avx512+vnni, avx512, x86-64-v3"),
-                 ("docs/backends.md", "| `baseline` | `baseline` |", "| `baseline` | `half` |", "vulkan: expected baseline, got half"),
+                 ("docs/backends.md", "| `integer-dot`, `baseline` | `integer-dot`, `baseline` |", "| `integer-dot`, `baseline` | `half` |", "vulkan: expected integer-dot, baseline, got half"),
                  ("runtime/lib/drivers/cuda/cuda_vendor.h", "minVersion = 11060", "minVersion = 12010", "expected 'CUDA 12.1'"),
                  ("runtime/lib/exec/device_report.cpp", '"cuda", "rocm"', '"rocm", "cuda"', "expected 'order: `rocm,cuda,vulkan,cpu`'")],
     "codegen": [("docs/codegen.md", "| its columns or its sum run along several dimensions |", "| its results are bits |", "expected the reasons"),
