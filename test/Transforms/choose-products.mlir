@@ -2,9 +2,14 @@
 // RUN: vx-opt %s --pass-pipeline='builtin.module(vx-fused{target=cpu})' | FileCheck %s --check-prefix=CPU
 // RUN: vx-opt %s --pass-pipeline='builtin.module(vx-fused{target=cuda})' | FileCheck %s --check-prefix=CUDA
 // RUN: vx-opt %s --pass-pipeline='builtin.module(vx-fused{target=vulkan variants=baseline})' | FileCheck %s --check-prefix=VULKAN
+// RUN: vx-opt %s --pass-pipeline='builtin.module(vx-fused{target=cpu},vx-kernels{target=cpu})' | FileCheck %s --check-prefix=KERNELS --implicit-check-not=vx.product
 // RUN: not vx-opt %s --pass-pipeline='builtin.module(func.func(vx-choose-products))' 2>&1 | FileCheck %s --check-prefix=ALONE
 
 // ALONE: error: 'vx-choose-products' expects a target, as the pipeline 'vx-fused' gives it, got none
+
+// A kernel has its strategy, and no choice any more: equal kernels are equal text.
+// KERNELS: vx.kernel
+// KERNELS: #vx.cpu_product<
 
 // A weight is packed once, a second factor of the call only for many rows.
 // CPU-LABEL: func.func @contractions(
@@ -108,4 +113,22 @@ func.func @bytes(%x: tensor<1x64x14x14xui8>) -> tensor<1x64x14x14xi32> {
 func.func @filter(%x: tensor<2x5x8x9xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x5x3x2xf32> {
   %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>, #vx.dim<2>] strides = [1, 2] dilations = [2, 1] pads = [1, 0] groups = 1 : tensor<2x5x8x9xf32>, tensor<2x7x6x4xf32>
   return %0 : tensor<7x5x3x2xf32>
+}
+
+// A weight of bytes in blocks is packed as it is. More than 8 rows have the sums that any number of rows has.
+// CPU-LABEL: func.func @bytes_in_blocks(
+// CPU:         vx.contract {{.*}}vx.product = #vx.product<family = cpu_product, packed = true>
+// CPU-LABEL: func.func @rows_by_column(
+// CPU:         vx.contract {{.*}}vx.product = #vx.product<family = cpu_product>
+// CPU:         vx.contract {{.*}}vx.product = #vx.product<family = loops, reason = narrow>
+func.func @bytes_in_blocks(%x: tensor<3x2x2xf32>) -> tensor<3x32xf32> {
+  %w = vx.constant dense_resource<w> : tensor<32x2x2xui8>
+  %f = vx.cast %w : tensor<32x2x2xui8> -> tensor<32x2x2xf32>
+  %0 = vx.contract %x, %f batch = [] x [] contracting = [1, 2] x [1, 2] : tensor<3x2x2xf32>, tensor<32x2x2xf32>
+  return %0 : tensor<3x32xf32>
+}
+func.func @rows_by_column(%x: tensor<9x64xf32>, %y: tensor<8x64xf32>, %v: tensor<1x64xf32>) -> (tensor<9x1xf32>, tensor<8x1xf32>) {
+  %0 = vx.contract %x, %v batch = [] x [] contracting = [1] x [1] : tensor<9x64xf32>, tensor<1x64xf32>
+  %1 = vx.contract %y, %v batch = [] x [] contracting = [1] x [1] : tensor<8x64xf32>, tensor<1x64xf32>
+  return %0, %1 : tensor<9x1xf32>, tensor<8x1xf32>
 }
