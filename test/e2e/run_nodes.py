@@ -15,9 +15,11 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz", "programs"))
 
+from cpu_variants import CPU_VARIANTS  # noqa: E402
 from learned_nodes import learned  # noqa: E402
 from shrink import responsible  # noqa: E402
 from run_models import Bench, compare, np, onnx, reference, required_devices
+import onnx.reference
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
@@ -748,6 +750,23 @@ def merge(group):
     return helper.make_model(helper.make_graph(fields[0], "g", *fields[1:]), opset_imports=parts[0].opset_import, ir_version=10)
 
 
+def saturates(node):
+    """Without VNNI ONNX Runtime adds products of bytes in 16 bits, which saturate: then ONNX's own evaluator answers for these."""
+    return CPU_VARIANTS[0] != "avx512+vnni" and any(one.op_type in ("MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul") for one in node.model().graph.node)
+
+
+def peer(node, path):
+    return onnx.reference.ReferenceEvaluator(path) if saturates(node) else reference(path)
+
+
+def at_ties(got, want):
+    """The evaluator's bytes where ours differ by one in a thousandth of them: it multiplies scales in another order, and ties decide."""
+    if got.dtype != want.dtype or got.shape != want.shape or want.dtype not in (np.uint8, np.int8):
+        return want
+    distance = np.abs(got.astype(int) - want.astype(int))
+    return got if distance.max(initial=0) <= 1 and np.count_nonzero(distance) <= max(1, want.size // 1000) else want
+
+
 def answers(bench, nodes, devices):
     """What ONNX Runtime gives, with the name and the node of each output, and by device what one module of all nodes gives. Raises a RuntimeError where one fails."""
     group = {f"n{number}_": node for number, node in enumerate(nodes)}
@@ -755,7 +774,7 @@ def answers(bench, nodes, devices):
     for prefix, node in group.items():
         own = {name: np.asarray(array) for name, array in node.inputs.items() if array is not None and name not in node.constants}
         onnx.save(node.model(), bench.path("node.onnx"))
-        wants += zip([f"{prefix}{name}" for name in node.outputs], reference(bench.path("node.onnx")).run(node.outputs, own), [node] * len(node.outputs))
+        wants += zip([f"{prefix}{name}" for name in node.outputs], peer(node, bench.path("node.onnx")).run(node.outputs, own), [node] * len(node.outputs))
         inputs |= {f"{prefix}{name}": array for name, array in own.items()}
     onnx.save(merge(group), bench.path("nodes.onnx"))
     bench.compile(bench.path("nodes.onnx"), bench.path("nodes.vxm"), targets=devices)
@@ -773,7 +792,8 @@ def run(bench, nodes, devices):
         return
     for device, got in gots.items():
         for name, array, node in wants:
-            compare(bench, f"{node.title}, {name.partition('_')[2]}, {device}", got[name], array, node.terms)
+            want = at_ties(got[name], array) if saturates(node) else array
+            compare(bench, f"{node.title}, {name.partition('_')[2]}, {device}", got[name], want, node.terms)
 
 
 def blame(bench, nodes, devices, first):
