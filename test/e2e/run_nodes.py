@@ -15,11 +15,10 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz", "programs"))
 
-from cpu_variants import CPU_VARIANTS  # noqa: E402
+from byte_products import at_ties, peer, saturates  # noqa: E402
 from learned_nodes import learned  # noqa: E402
 from shrink import responsible  # noqa: E402
 from run_models import Bench, compare, np, onnx, reference, required_devices
-import onnx.reference
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
@@ -748,23 +747,6 @@ def merge(group):
     parts = [onnx.compose.add_prefix(node.model(prefix), prefix) for prefix, node in group.items()]
     fields = [list(itertools.chain.from_iterable(getattr(part.graph, field) for part in parts)) for field in ("node", "input", "output", "initializer")]
     return helper.make_model(helper.make_graph(fields[0], "g", *fields[1:]), opset_imports=parts[0].opset_import, ir_version=10)
-
-
-def saturates(node):
-    """Without VNNI ONNX Runtime adds products of bytes in 16 bits, which saturate: then ONNX's own evaluator answers for these."""
-    return CPU_VARIANTS[0] != "avx512+vnni" and any(one.op_type in ("MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul") for one in node.model().graph.node)
-
-
-def peer(node, path):
-    return onnx.reference.ReferenceEvaluator(path) if saturates(node) else reference(path)
-
-
-def at_ties(got, want):
-    """The evaluator's bytes where ours differ by one in a thousandth of them: it multiplies scales in another order, and ties decide."""
-    if got.dtype != want.dtype or got.shape != want.shape or want.dtype not in (np.uint8, np.int8):
-        return want
-    distance = np.abs(got.astype(int) - want.astype(int))
-    return got if distance.max(initial=0) <= 1 and np.count_nonzero(distance) <= max(1, want.size // 1000) else want
 
 
 def answers(bench, nodes, devices):

@@ -62,13 +62,11 @@ ProductFacts findFacts(Operation *product, const SymbolRanges &ranges, const Der
 
 using Candidates = SmallVector<ProductCandidate>;
 
-/// The fastest candidate whose images have this layout; null without one.
-const ProductCandidate *findFastest(const Candidates &candidates, bool channelsLast) {
-  const ProductCandidate *best = nullptr;
-  for (const ProductCandidate &candidate : candidates)
-    if (candidate.product.getChannelsLast() == channelsLast && (!best || candidate.nanoseconds < best->nanoseconds))
-      best = &candidate;
-  return best;
+/// The first of the ranked candidates whose images have this layout; null without one.
+const ProductCandidate *findFastest(const Candidates &ranked, bool channelsLast) {
+  const auto *found = llvm::find_if(
+      ranked, [&](const ProductCandidate &candidate) { return candidate.product.getChannelsLast() == channelsLast; });
+  return found == ranked.end() ? nullptr : found;
 }
 
 /// The images that `op` reads: operands that have the layout of its region.
@@ -199,7 +197,11 @@ struct ChooseProductsPass : impl::ChooseProductsPassBase<ChooseProductsPass> {
       if (!op->hasTrait<OpTrait::Product>())
         return;
       products.push_back(op);
-      candidates[op] = choose(op, findFacts(op, ranges, variables));
+      Candidates &ranked = candidates[op] = choose(op, findFacts(op, ranges, variables));
+      auto rank = [](const ProductCandidate &candidate) {
+        return std::pair(candidate.nanoseconds, candidate.product.getFamily());
+      };
+      llvm::sort(ranked, [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
     });
     if (products.empty())
       return;

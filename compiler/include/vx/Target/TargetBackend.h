@@ -39,8 +39,8 @@ public:
   virtual bool decomposes(mlir::Operation *composite, const TargetSpec &spec) const = 0;
 
   /// The ways to compute a contraction, a convolution or the gradient of a filter: family, layout of images, packing of
-  /// the second factor, prologues, and an estimate, the fastest first. At least one has plain loops or any other family
-  /// for the layout that the product has. `vx-choose-products` picks one, `chooseStrategy` only its tile.
+  /// the second factor, prologue, and an estimate, in any order; at least one. `vx-choose-products` ranks them and
+  /// picks one, `chooseStrategy` chooses only its tile.
   virtual llvm::SmallVector<ProductCandidate> chooseProduct(mlir::Operation *product, const ProductFacts &facts,
                                                             const TargetSpec &spec) const = 0;
 

@@ -139,7 +139,8 @@ SmallVector<ProductCandidate> chooseContraction(ContractOp op, const ProductFact
     packed += sizes.columns * sizes.depth * std::ceil(sizes.rows / rowTile) * (isTransposed ? transposed : copied);
   SmallVector<ProductCandidate> candidates = {inFamily(context, ProductFamily::cpu_product, sizes.batch * packed,
                                                        /*channelsLast=*/false, isPacked, hasByteFactors(op) ? 4 : 1)};
-  // More rows would get other sums, in another order, where their number is that of requests joined.
+  // Plain loops add the products of a sum in another order than packed loops. Beyond 8 rows the rows are often those of
+  // joined requests, and a request must get the same bits in a batch of any size.
   constexpr double mostRows = 8;
   if (!isPacked && isTransposed && sizes.rows <= mostRows)
     candidates.push_back(inLoops(context, LoopsReason::narrow,
@@ -154,8 +155,6 @@ SmallVector<ProductCandidate> chooseProduct(Operation *product, const ProductFac
       .Case([&](ContractOp op) { return chooseContraction(op, facts); })
       .Case([&](ConvOp op) { return chooseConvolution(op, facts); })
       .Case([&](ConvFilterOp op) -> SmallVector<ProductCandidate> {
-        if (!hasSumsOfProducts(op))
-          return {inLoops(op.getContext(), LoopsReason::elements, 0, op.getChannelsLast())};
         return {inFamily(op.getContext(), ProductFamily::cpu_product, 0, /*channelsLast=*/true, /*isPacked=*/false, 1)};
       });
 }

@@ -1085,9 +1085,9 @@ VX_API VX_MUST_CHECK vx_status vx_instance_call(vx_instance *instance, const cha
  *
  * The new instance has the variables' initial values. So there is no second run if a variable has been written since
  * the instance was made, by vx_instance_write_variable or by a run that succeeded; nor for an instance that shares
- * variables, nor for one with `no_fallback`. The function then returns the failure of the first run, whose message ends
- * with
- * "; no fallback: " and the reason. A first run that stores variables and fails has changed none, so it is run again.
+ * variables, nor for one with `no_fallback`. The function then returns the failure of the first run, and the
+ * message ends with "; no fallback: " and the reason. A first run that stores variables and fails has changed none, so
+ * it is run again.
  *
  * \param instance     In: the instance to run on, one reference of the caller. Out: the same, or the new instance after
  *                     a fallback, also if the second run fails: the reference to the first one has been given back.

@@ -205,7 +205,8 @@ TEST_F(CudaDriver, partsAreAssembledAtOnce) {
   loadOnce();
 }
 
-// The error is that of the first part, and no thread is left.
+// If several parts of the code fail to assemble, the call fails with the error of the first one, and all threads that
+// assembled have ended.
 TEST_F(CudaDriver, everyPartMayFail) {
   options.assemblers = 2;
   cuda::CudaDriver driver(options);
