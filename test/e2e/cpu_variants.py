@@ -1,12 +1,14 @@
-"""The variants of the CPU's code that this machine runs, the best first, and flags of vx-compile for a test that runs the best one."""
+"""The variants of the CPU's code, the best first, those that this machine runs, and flags of vx-compile for a test that runs the best one."""
+
+ALL_CPU_VARIANTS = ["avx512+vnni", "avx512", "x86-64-v3"]
 
 
 def _cpu_variants():
     with open("/proc/cpuinfo") as file:
         flags = file.read()
     if "avx512vl" not in flags:
-        return ["x86-64-v3"]
-    return (["avx512+vnni"] if "avx512_vnni" in flags else []) + ["avx512", "x86-64-v3"]
+        return ALL_CPU_VARIANTS[2:]
+    return ALL_CPU_VARIANTS if "avx512_vnni" in flags else ALL_CPU_VARIANTS[1:]
 
 
 CPU_VARIANTS = _cpu_variants()

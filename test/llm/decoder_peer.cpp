@@ -121,8 +121,12 @@ static int run(const std::string &path, const std::string &device, int64_t conte
       continue;
     }
     if (function == "memory") {
+      // Of a module in memory: a device that shares the host's memory would read the weights of a file in place.
+      std::ifstream moduleFile(path, std::ios::binary);
+      const std::string bytes(std::istreambuf_iterator<char>(moduleFile), {});
+      const vx::Module copied(std::as_bytes(std::span(bytes)), path);
       const std::pair<std::string, int64_t> symbols[] = {{"most_pages", 1}};
-      std::cout << instance.estimateMemory("decode", symbols).constants << "\n";
+      std::cout << vx::Instance(copied, options).estimateMemory("decode", symbols).constants << "\n";
       continue;
     }
     std::vector<vx::Value> inputs;

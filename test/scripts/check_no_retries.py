@@ -77,7 +77,7 @@ def state(process):
     try:
         with open(f"/proc/{process}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:  # a thread that has ended since it was listed
+    except (FileNotFoundError, ProcessLookupError):  # a thread that has ended since it was listed, or since its file was opened
         return "X"
 
 

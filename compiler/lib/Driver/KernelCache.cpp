@@ -136,11 +136,11 @@ std::string getCompilerIdentity() {
 
 std::string serializeSpec(const TargetSpec &spec) {
   // A field that is added to the struct does not compile until it is named here.
-  const auto &[target, variant, triple, cpu, features, requirements, vectorBits, registers, l1Bytes, l2Bytes,
-               maxThreads, workgroupMemory, matrixUnit, asyncCopyBytes, hasByteDots] = spec;
+  const auto &[target, variant, triple, cpu, features, requirements, vectorBits, registers, maskedBits, l1Bytes,
+               l2Bytes, maxThreads, workgroupMemory, matrixUnit, asyncCopyBytes, hasByteDots] = spec;
   FieldWriter writer;
-  writer.addAll(target, variant, triple, cpu, features, requirements, vectorBits, registers, l1Bytes, l2Bytes,
-                maxThreads, workgroupMemory, matrixUnit, asyncCopyBytes, hasByteDots);
+  writer.addAll(target, variant, triple, cpu, features, requirements, vectorBits, registers, maskedBits, l1Bytes,
+                l2Bytes, maxThreads, workgroupMemory, matrixUnit, asyncCopyBytes, hasByteDots);
   return writer.take();
 }
 

@@ -38,9 +38,11 @@ vx.kernel @groups "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 
 
 // -----
 
-// Two filters for each channel, along one dimension; the last vector is half full.
+// Two filters for each channel, along one dimension. Whole vectors have no mask; the last vector is half full and has one.
 // CHECK-LABEL: func.func @multiplier
-// CHECK:         vector.create_mask
+// CHECK-NOT:     vector.create_mask
+// CHECK:         vector.store
+// CHECK:         vector.constant_mask [12]
 // CHECK:         scf.for {{.*}} step %c8
 // CHECK:           vector.maskedload {{.*}} : memref<1x33x12xf32>
 // CHECK:           vector.shuffle %{{.+}} [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]

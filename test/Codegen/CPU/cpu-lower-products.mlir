@@ -135,7 +135,7 @@ vx.kernel @few_rows "x" symbols [] workgroups <2> #vx.cpu_product<tile = [0, 128
 // Where the columns of B are rows of memory, sixteen vectors of rows become sixteen vectors of columns in registers.
 // CHECK-LABEL: func.func @transposed
 // CHECK-COUNT-16: vector.load
-// CHECK-COUNT-32: vector.interleave
+// CHECK-COUNT-64: vector.shuffle
 // CHECK-NOT:      vector.gather
 vx.kernel @transposed "x" symbols [] workgroups <1> #vx.cpu_product<tile = [0, 0]> {
 ^bb0(%a: tensor<9x64xf32>, %b: tensor<32x64xf32>):

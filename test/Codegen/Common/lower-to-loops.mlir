@@ -133,10 +133,34 @@ vx.kernel @columns "x" symbols [] workgroups <1> #vx.loops<tile = [0, 0]> {
 
 // -----
 
-// What is read as columns is read by blocks of whole lines of 64 bytes: the places of a block are the loop next to the innermost one.
+// What is read as columns is read in squares: a vector of columns for each row, transposed in registers, by whole lines of 64 bytes. The last square of a row or
+// column lies over a part of the one before it.
 // CHECK-LABEL: func.func @columns_to_rows
 // CHECK:         %[[IN:.+]] = vxk.buffer 0 read
 // CHECK:         %[[OUT:.+]] = vxk.buffer 1
+// CHECK:         scf.for %[[J:.+]] = %c0 to %c7 step %c1
+// CHECK:           scf.for %[[LINE:.+]] = %{{.+}} to %[[END:.+]] step %c16
+// CHECK:             %[[LAST:.+]] = arith.minui %{{.+}}, %[[END]]
+// CHECK:             scf.for %[[ROW:.+]] = %c0 to %c29 step %c16
+// CHECK:               %[[FIRST_ROW:.+]] = arith.minui %[[ROW]], %c13
+// CHECK:               scf.for %[[COLUMN:.+]] = %[[LINE]] to %[[LAST]] step %c16
+// CHECK:                 %[[FIRST:.+]] = arith.minui %[[COLUMN]], %{{.+}}
+// CHECK-COUNT-16:        vector.load %[[IN]][{{.+}}, %[[J]], %[[FIRST]]] : memref<29x7x96xf32>, vector<16xf32>
+// CHECK-COUNT-64:        vector.shuffle
+// CHECK-COUNT-16:        vector.store %{{.+}}, %[[OUT]][%{{.+}}, %[[J]], %[[FIRST_ROW]]]
+// CHECK-NOT:     vector.gather
+vx.kernel @columns_to_rows "x" symbols [] workgroups <2> #vx.loops<tile = [48, 0, 0]> {
+^bb0(%a: tensor<29x7x96xf32>):
+  %0 = vx.transpose %a, [2, 1, 0] {vx.anchor} : tensor<29x7x96xf32>
+  vx.yield %0 : tensor<96x7x29xf32>
+}
+
+// -----
+
+// A size that is not known may be less than a square: then, and where something is read as rows, columns are read by blocks of whole lines: the places of a block
+// are the loop next to the innermost one.
+// CHECK-LABEL: func.func @columns_beside_rows
+// CHECK:         %[[OUT:.+]] = vxk.buffer 2
 // CHECK:         scf.for %[[BLOCK:.+]] = %{{.+}} to %[[END:.+]] step %c16
 // CHECK:           %[[NEXT:.+]] = arith.addi %[[BLOCK]], %c16
 // CHECK:           %[[LAST:.+]] = arith.minui %[[NEXT]], %[[END]]
@@ -144,10 +168,25 @@ vx.kernel @columns "x" symbols [] workgroups <1> #vx.loops<tile = [0, 0]> {
 // CHECK:             scf.for %[[I:.+]] = %[[BLOCK]] to %[[LAST]] step %c1
 // CHECK:               vector.gather
 // CHECK:               vector.store %{{.+}}, %[[OUT]][%[[I]], %[[J]], %{{.+}}]
-vx.kernel @columns_to_rows "x" symbols [] workgroups <2> #vx.loops<tile = [48, 0, 0]> {
-^bb0(%a: tensor<32x7x96xf32>):
+vx.kernel @columns_beside_rows "x" symbols [] workgroups <2> #vx.loops<tile = [48, 0, 0]> {
+^bb0(%a: tensor<32x7x96xf32>, %b: tensor<96x7x32xf32>):
   %0 = vx.transpose %a, [2, 1, 0] {vx.anchor} : tensor<32x7x96xf32>
-  vx.yield %0 : tensor<96x7x32xf32>
+  %1 = vx.add %0, %b : tensor<96x7x32xf32>, tensor<96x7x32xf32>
+  vx.yield %1 : tensor<96x7x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @unknown_columns
+// CHECK:         %[[WIDE:.+]] = arith.cmpi sge, %{{.+}}, %c16
+// CHECK:         scf.if %[[WIDE]] {
+// CHECK-COUNT-64:  vector.shuffle
+// CHECK:         scf.if %{{.+}} {
+// CHECK:           vector.gather
+vx.kernel @unknown_columns "x" symbols ["s0"] workgroups <1> #vx.loops<tile = [0, 0]> {
+^bb0(%a: tensor<32x?xf32, #vx.enc<[32, s0]>>):
+  %0 = vx.transpose %a, [1, 0] {vx.anchor} : tensor<32x?xf32, #vx.enc<[32, s0]>>
+  vx.yield %0 : tensor<?x32xf32, #vx.enc<[s0, 32]>>
 }
 
 // -----

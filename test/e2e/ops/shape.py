@@ -33,6 +33,13 @@ def cases():
     for dtype in ("f32", "ui8", "f16", "i64"):
         for planes, width in ((2, 16), (3, 37), (4, 64), (3, 5), (5, 33), (3, 1), (3, 0)):
             yield moved(f"transpose_pixels_{planes}x{width}", dtype, [2, planes, 3, width], "vx.transpose %x, [0, 2, 3, 1] : {x}", [2, 3, width, planes])
+    # Squares in registers, the last of which lie over a part of those before: of all widths of elements, wider and narrower than a square, and cut into workgroups.
+    for dtype in ("ui8", "f16", "bf16", "f32", "i32", "f64", "i64", "i1"):
+        for rows, columns in ((64, 48), (37, 43), (17, 16), (16, 15), (9, 131), (5, 33), (4, 4), (3, 29), (29, 3)):
+            yield moved(f"transpose_squares_{rows}x{columns}", dtype, [2, rows, columns], "vx.transpose %x, [0, 2, 1] : {x}", [2, columns, rows])
+        yield moved("transpose_squares_channels", dtype, [1, 133, 18, 26], "vx.transpose %x, [0, 2, 3, 1] : {x}", [1, 18, 26, 133])
+        yield moved("transpose_squares_planes", dtype, [1, 18, 26, 37], "vx.transpose %x, [0, 3, 1, 2] : {x}", [1, 37, 18, 26])
+        yield moved("transpose_squares_outer", dtype, [21, 3, 19], "vx.transpose %x, [2, 1, 0] : {x}", [19, 3, 21])
     for name, dims, permutation in (("scalar", [], []), ("one", [7], [0]), ("empty", [0, 3], [1, 0]), ("ones", [1, 1, 1], [2, 1, 0]),
                                     ("5d", [2, 3, 1, 5, 2], [4, 1, 3, 0, 2]), ("long", [67, 131], [1, 0]),
                                     ("batch", [3, 17, 13], [0, 2, 1])):

@@ -27,6 +27,18 @@ def cases():
     yield one("unary", f"  %r = vx.exp %x : {n5}", ["n", 5], Ulp(2))
     yield one("binary", f"  %r = vx.mul %x, %x : {n5}, {n5}", ["n", 5], Ulp(0))
     yield one("transpose", f"  %r = vx.transpose %x, [1, 0] : {n5}", [5, "n"], Exact())
+    # In squares where both sizes suffice for one, and with a bias of each row; what has the result's own order is read in plain loops.
+    nm, mn = t("n", "m", dtype="{0}"), t("m", "n", dtype="{0}")
+    for dtype in ("f32", "ui8"):
+        squares = {"x": Input(dtype, ["n", "m"], integers(0, 9)), "b": Input(dtype, ["n"], integers(0, 9)), "y": Input(dtype, ["m", "n"], integers(0, 9))}
+        text = """  %t = vx.transpose %x, [1, 0] : NM
+  %w = vx.broadcast %b, [1] : VEC -> MN
+  %r = vx.add %t, %w : MN, MN
+""".replace("NM", nm.format(dtype)).replace("MN", mn.format(dtype)).replace("VEC", t("n", dtype=dtype))
+        sizes = pairs((1, 1), (3, 40), (40, 3), (8, 8), (16, 15), (15, 16), (37, 41), (0, 5), (5, 0))
+        yield Case(f"transpose_squares_{dtype}", {name: squares[name] for name in "xb"}, text, {"r": Result(dtype, ["m", "n"], Exact())}, header=NM, runs=sizes)
+        yield Case(f"transpose_beside_rows_{dtype}", squares, text.replace("%r", "%s") + f"  %r = vx.mul %s, %y : {mn}, {mn}".format(dtype),
+                   {"r": Result(dtype, ["m", "n"], Exact())}, header=NM, runs=sizes)
     yield one("reshape", f"  %r = vx.reshape %x : {n5} -> {t('5 * n')}", ["5 * n"], Exact())
     yield one("broadcast", f"  %r = vx.broadcast %x, [1, 2] : {n5} -> {t(3, 'n', 5)}", [3, "n", 5], Exact())
     yield one("slice", f"  %r = vx.slice %x starts [#vx.dim<n - 1>, #vx.dim<4>] strides [-1, -2] : {n5} -> {t('n', 3)}", ["n", 3], Exact())

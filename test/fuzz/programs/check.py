@@ -10,7 +10,7 @@ import typing
 import numpy as np
 
 from program import EPSILON, FLOATS, decode, shape_of, write
-from cpu_variants import CPU_VARIANTS  # of test/e2e, as program.py says
+from cpu_variants import ALL_CPU_VARIANTS, CPU_VARIANTS  # of test/e2e, as program.py says
 
 PERTURBED = 4  # programs beside the one itself, from which tolerances come
 SECONDS = 300
@@ -172,8 +172,9 @@ class Batch:
         targets = [name for name in self.tools.targets if name in self.devices or name not in self.tools.devices]
         variants = [f"--{variant}" for variant in self.tools.variants if variant.split("=")[0] in targets]
         if "cpu" in targets and not any(variant.startswith("--cpu=") for variant in variants):
-            # One variant for a module, since making code is most of the time; the next module has another.
-            variants.append(f"--cpu={CPU_VARIANTS[self.programs[0].seed // 8 % len(CPU_VARIANTS)]}")
+            # One variant for a module, since making code is most of the time; the next module has another. What is planned only is planned for the same variants on all machines.
+            choice = ALL_CPU_VARIANTS if self.tools.only_plans else CPU_VARIANTS
+            variants.append(f"--cpu={choice[self.programs[0].seed // 8 % len(choice)]}")
         return [f"--target={','.join(targets)}", *variants]
 
     def must(self, *arguments):

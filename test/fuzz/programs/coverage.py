@@ -16,9 +16,9 @@ STRATEGIES = {
                "thread_rows": "contract elementwise layer_norm reduce rms_norm softmax", "flash": "attention", "sort": "top_places select_boxes", "serial": "count_nonzero nonzero"},
 }
 DECISIONS = (
-    # Results and operands.
+    # Results and operands. No program gives an operand twice: equal operands of a fusion are one, and test/Memory/plan-arena.mlir has that decision.
     "in place", "in place of one of several operands", "in place in a loop or branch", "in place twice in one slot", "not in place: the operand is read later",
-    "not in place: the operand is the caller's", "not in place: the operand is given twice", "not in place: the operand is held beyond its commands",
+    "not in place: the operand is the caller's", "not in place: the operand is held beyond its commands",
     "not in place: the result is held beyond its commands", "not in place: no operand has the result's elements",
     # Barriers.
     "barrier: reads what was written", "barrier: writes in the place of what was read", "barrier: memory is used anew", "no barrier: first of a segment",

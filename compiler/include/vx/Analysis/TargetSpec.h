@@ -46,6 +46,7 @@ struct TargetSpec {
   std::vector<std::string> requires_; // features that the device must report at load, as the runtime spells them
   int64_t vectorBits = 128;           // native vector width
   int64_t registers = 16;             // vector registers
+  int64_t maskedBits = 8;             // the least element that masked loads and stores take, cpu only
   int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20;
   int64_t maxThreads = 1;      // threads of a workgroup, GPU
   int64_t workgroupMemory = 0; // bytes of workgroup memory, GPU

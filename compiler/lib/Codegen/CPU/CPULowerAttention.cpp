@@ -2,6 +2,7 @@
 #include "Common/DeclineStrategy.h"
 #include "Common/IndexFacts.h"
 #include "Common/MatchAttention.h"
+#include "Common/TransposeSquare.h"
 #include "Common/WorkgroupTile.h"
 #include "RowAttention.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -62,7 +63,6 @@ private:
   LogicalResult storeResult(Range rows, Value vector);
   LogicalResult storeByElement(Range rows, Value vector);
 
-  SmallVector<Value> transpose(SmallVector<Value> rows);
   Value load(Value buffer, Value place) { return vector::LoadOp::create(builder, loc, vectorType, buffer, place); }
   void store(Value value, Value buffer, Value place) { vector::StoreOp::create(builder, loc, value, buffer, place); }
   Value splat(double number) {
@@ -212,29 +212,11 @@ LogicalResult AttentionEmitter::pack(linalg::GenericOp op, Value factor, OpOpera
         if (!square.back())
           return failure();
       }
-      for (auto [lane, value] : llvm::enumerate(transpose(square)))
+      for (auto [lane, value] : llvm::enumerate(transposeSquare(builder, loc, square)))
         store(value, buffer, plus(plus(start, minus(column, columnLower)), lane * pitch));
       return success();
     });
   });
-}
-
-SmallVector<Value> AttentionEmitter::transpose(SmallVector<Value> rows) {
-  // Squares of half the size change places, and so on within them.
-  for (int64_t half = lanes / 2; half > 0; half /= 2)
-    for (int64_t row = 0; row < lanes; ++row) {
-      if (row & half)
-        continue;
-      SmallVector<int64_t> upper, lower;
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        upper.push_back(lane & half ? lanes + lane - half : lane);
-        lower.push_back(lane & half ? lanes + lane : lane + half);
-      }
-      Value a = rows[row], b = rows[row + half];
-      rows[row] = vector::ShuffleOp::create(builder, loc, a, b, upper);
-      rows[row + half] = vector::ShuffleOp::create(builder, loc, a, b, lower);
-    }
-  return rows;
 }
 
 LogicalResult AttentionEmitter::emitKeyBlock(Range rows, Range keyRange, Value vectorCount) {
@@ -391,7 +373,7 @@ LogicalResult AttentionEmitter::storeResult(Range rows, Value vector) {
     SmallVector<Value> square;
     for (int64_t row = 0; row < lanes; ++row)
       square.push_back(load(results, plus(plus(origin, times(column, lanes)), row * lanes)));
-    for (auto [row, value] : llvm::enumerate(transpose(square)))
+    for (auto [row, value] : llvm::enumerate(transposeSquare(builder, loc, square)))
       store(value, transposed, plus(column, row * valuePitch));
     return success();
   };

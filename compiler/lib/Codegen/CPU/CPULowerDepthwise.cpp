@@ -136,7 +136,6 @@ private:
   Location loc;
   RankedTensorType type;
   int64_t lanes, places;
-  bool hasWholeVectors = false; // no vector of filters reaches beyond the last one
   std::optional<ElementEvaluator> evaluator;
 };
 
@@ -159,17 +158,22 @@ LogicalResult DepthwiseEmitter::run() {
   for (int64_t d = 0; d < type.getRank(); ++d)
     sizes.push_back(evaluator->sizeOf(destination, d));
   WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getTile());
-  hasWholeVectors = isMultipleOf(sizes.back(), lanes);
 
   int64_t row = conv.spatial(), filter = row + 1;
+  Value lower = tile.lower[filter], upper = tile.upper[filter], wholeEnd = upper;
+  if (!isMultipleOf(sizes.back(), lanes)) {
+    Value rest = arith::RemUIOp::create(builder, loc, arith::SubIOp::create(builder, loc, upper, lower), index(lanes));
+    wholeEnd = arith::SubIOp::create(builder, loc, upper, rest);
+  }
   SmallVector<Value> at;
   LogicalResult done = forEachRow(0, tile, at, [&] {
-    return forEach(tile.lower[filter], tile.upper[filter], lanes, [&](Value column) {
-      if (!hasWholeVectors) {
-        Value left = arith::SubIOp::create(builder, loc, tile.upper[filter], column);
-        evaluator->setMask(
-            vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left));
-      }
+    LogicalResult whole = forEach(lower, wholeEnd, lanes,
+                                  [&](Value column) { return emitRow(at, tile.lower[row], tile.upper[row], column); });
+    if (failed(whole) || wholeEnd == upper)
+      return whole;
+    return forEach(wholeEnd, upper, lanes, [&](Value column) {
+      Value left = arith::SubIOp::create(builder, loc, upper, column);
+      evaluator->setMask(vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left));
       LogicalResult emitted = emitRow(at, tile.lower[row], tile.upper[row], column);
       evaluator->setMask({});
       return emitted;
@@ -242,8 +246,9 @@ LogicalResult DepthwiseEmitter::readChannels(SmallVector<LaneIndex> &input, Valu
   }
   // Neighbouring channels are loaded once, and each lane takes its own of them.
   int64_t needed = lanes / conv.filters * conv.channels;
-  bool isWhole = hasWholeVectors && needed % lanes == 0;
-  Value columnMask = evaluator->getMask(), channels = evaluator->sizeOf(conv.input, 1 + conv.spatial());
+  Value columnMask = evaluator->getMask();
+  bool isWhole = !columnMask && needed % lanes == 0;
+  Value channels = evaluator->sizeOf(conv.input, 1 + conv.spatial());
   SmallVector<Value> loaded;
   for (int64_t from = 0; from < needed; from += lanes) {
     Value first = plus(base, from);

@@ -1,4 +1,5 @@
 // How a product reads B: packed on the stack, or decoded from what memory has.
+#include "Common/TransposeSquare.h"
 #include "ProductEmitter.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -6,21 +7,6 @@
 using namespace mlir;
 
 namespace vx {
-
-void ProductEmitter::transpose(SmallVectorImpl<Value> &vectors) {
-  // Each round moves the highest bit of a vector's number to the lowest one of its elements' places.
-  const size_t count = vectors.size();
-  for (size_t round = 1; round < count; round *= 2) {
-    SmallVector<Value> next;
-    for (size_t i = 0; i < count / 2; ++i) {
-      Value both = vector::InterleaveOp::create(builder, loc, vectors[i], vectors[i + count / 2]);
-      for (int64_t half : {0, 1})
-        next.push_back(vector::ExtractStridedSliceOp::create(builder, loc, both, half * blocking.lanes, blocking.lanes,
-                                                             /*strides=*/1));
-    }
-    vectors.assign(next.begin(), next.end());
-  }
-}
 
 LogicalResult ProductEmitter::packAcross(Value column, Range columns, Range depth) {
   const Value first = stepPlace(minus(column, columns.lower), blocking.depthBlock);
@@ -39,9 +25,8 @@ LogicalResult ProductEmitter::packAcross(Value column, Range columns, Range dept
         return failure();
     }
     evaluator->setMask({});
-    transpose(vectors);
     // Steps beyond the range have room in the block, which is whole vectors deep, and nothing reads them.
-    for (auto [step, vector] : llvm::enumerate(vectors))
+    for (auto [step, vector] : llvm::enumerate(transposeSquare(builder, loc, vectors)))
       vector::StoreOp::create(builder, loc, vector, blockOfB,
                               plus(first, times(plus(minus(k, depth.lower), step), blocking.lanes)));
     return success();

@@ -41,8 +41,6 @@ private:
   llvm::LogicalResult packColumns(Range columns, Range depth);
   /// The vector of columns from `column` on, where neighbours in memory are neighbours along k.
   llvm::LogicalResult packAcross(mlir::Value column, Range columns, Range depth);
-  /// As many vectors as lanes, as a matrix: element j of vector i becomes element i of vector j.
-  void transpose(llvm::SmallVectorImpl<mlir::Value> &vectors);
   /// The vector of B at the place `at`; of bytes the vectors of all neighbours of a step, interleaved.
   mlir::Value evaluateColumns(llvm::SmallVectorImpl<LaneIndex> &at);
   /// The vector of integers of 8 bits that bytes with two integers each hold.

@@ -1,3 +1,4 @@
+#include "ColumnTiles.h"
 #include "ElementEvaluator.h"
 #include "FlatDims.h"
 #include "IndexFacts.h"
@@ -238,6 +239,21 @@ private:
     std::optional<unsigned> column;
     if (llvm::is_sorted(order))
       column = findColumn(front.getSource(), own, rank, seen);
+    const int64_t side = column && alongResult && lanes > 1 && results.size() == 1
+                             ? getColumnTileWidth(front, *column, tiles, lanes)
+                             : 0;
+    Value isWide = side > 0 ? getWidthCondition(loc, type, tile, *column, side) : Value();
+    if (side > 0 && !isWide)
+      return emitColumnTiles(builder, evaluator, front, tile, *column, side);
+    if (isWide) {
+      evaluator.enterIf(loc, isWide);
+      if (failed(emitColumnTiles(builder, evaluator, front, tile, *column, side)))
+        return failure();
+      evaluator.leaveIf();
+      evaluator.setLanes(width);
+      Value isTrue = arith::ConstantIntOp::create(builder, loc, 1, 1);
+      evaluator.enterIf(loc, arith::XOrIOp::create(builder, loc, isWide, isTrue));
+    }
     if (column) {
       constexpr int64_t lineBits = 512;
       Value step = evaluator.constantIndex(lineBits / std::max(type.getElementTypeBitWidth(), 8u)).base;
@@ -255,7 +271,24 @@ private:
     LogicalResult done = emitNest(evaluator, results, tile, order, indices, width > 1 && alongResult);
     if (column)
       evaluator.leaveLoop();
+    if (isWide)
+      evaluator.leaveIf();
     return done;
+  }
+
+  /// That the box has `side` elements at the least along `column` and along the last dimension; null if both sizes are
+  /// known, and so have them.
+  Value getWidthCondition(Location loc, RankedTensorType type, const WorkgroupTile &tile, unsigned column,
+                          int64_t side) {
+    Value least = arith::ConstantIndexOp::create(builder, loc, side), all;
+    for (unsigned d : {column, static_cast<unsigned>(type.getRank()) - 1}) {
+      if (!type.isDynamicDim(d))
+        continue;
+      Value extent = arith::SubIOp::create(builder, loc, tile.upper[d], tile.lower[d]);
+      Value isWide = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, extent, least);
+      all = all ? arith::AndIOp::create(builder, loc, all, isWide).getResult() : isWide;
+    }
+    return all;
   }
 
   static bool isOrderOf(ArrayRef<unsigned> order, SmallVector<unsigned> dims) {

@@ -59,6 +59,8 @@ TargetSpec makeSpec(const KnownVariant &variant) {
   }
   spec.hasByteDots = variant.extra == byteDots;
   spec.vectorBits = variant.vectorBits;
+  // AVX-512BW masks bytes, AVX elements of 32 and 64 bits, and SSE nothing.
+  spec.maskedBits = variant.vectorBits == 512 ? 8 : variant.vectorBits == 256 ? 32 : 65;
   spec.registers = variant.registers;
   return spec;
 }

@@ -22,6 +22,9 @@ void buildCPULoweringPipeline(OpPassManager &pm, const TargetSpec &spec) {
   CPULowerVectorsPassOptions vectors;
   vectors.vectorBits = spec.vectorBits;
   function.addPass(createCPULowerVectorsPass(vectors));
+  CPUExpandMasksPassOptions masks;
+  masks.maskedBits = spec.maskedBits;
+  function.addPass(createCPUExpandMasksPass(masks));
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
   pm.addPass(createCPULowerKernelInterfacePass());
@@ -45,6 +48,7 @@ struct LoweringOptions : PassPipelineOptions<LoweringOptions> {
 
 void registerCPUTargetPasses() {
   registerPass([] { return createCPULowerVectorsPass(); });
+  registerPass([] { return createCPUExpandMasksPass(); });
   registerPass([] { return createCPULowerKernelInterfacePass(); });
   registerPass([] { return createCPUConvertToLLVMPass(); });
   registerPass([] { return createCPUPrintAssemblyPass(); });

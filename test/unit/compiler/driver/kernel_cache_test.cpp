@@ -20,14 +20,15 @@ TEST(KernelCache, everyFieldCounts) {
     EXPECT_TRUE(texts.insert(serializeSpec(spec)).second) << "change " << texts.size();
     field = before;
   };
-  auto &[target, variant, triple, cpu, features, requirements, vectorBits, registers, l1Bytes, l2Bytes, maxThreads,
-         workgroupMemory, matrixUnit, asyncCopyBytes, hasByteDots] = spec;
+  auto &[target, variant, triple, cpu, features, requirements, vectorBits, registers, maskedBits, l1Bytes, l2Bytes,
+         maxThreads, workgroupMemory, matrixUnit, asyncCopyBytes, hasByteDots] = spec;
   for (std::string *text : {&target, &variant, &triple, &cpu, &features})
     expectChange(*text, "x");
   expectChange(requirements, std::vector<std::string>{"x"});
   expectChange(requirements, std::vector<std::string>{"x", ""});
   expectChange(requirements, std::vector<std::string>{"", "x"});
-  for (int64_t *number : {&vectorBits, &registers, &l1Bytes, &l2Bytes, &maxThreads, &workgroupMemory, &asyncCopyBytes})
+  for (int64_t *number :
+       {&vectorBits, &registers, &maskedBits, &l1Bytes, &l2Bytes, &maxThreads, &workgroupMemory, &asyncCopyBytes})
     expectChange(*number, *number + 1);
   auto &[depths, subgroup, elements, laneColumns, rowStep, columnStep, readsAcross] = matrixUnit;
   expectChange(depths, std::map<std::string, int64_t>{{"f16", 8}});

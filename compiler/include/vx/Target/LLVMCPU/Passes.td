@@ -21,6 +21,18 @@ def CPULowerVectorsPass : Pass<"vx-cpu-lower-vectors", "::mlir::func::FuncOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::ub::UBDialect"];
 }
 
+def CPUExpandMasksPass : Pass<"vx-cpu-expand-masks", "::mlir::func::FuncOp"> {
+  let summary = "Read and write whole vectors without a mask where the processor has no masked instruction";
+  let description = [{
+    LLVM makes a branch for each lane of a masked load or store of elements that no masked instruction takes: of bytes and f16 without AVX-512,
+    of all elements without AVX. Here one branch takes the whole vector if all of its lanes are set, as those inside of a row are.
+
+    Needs: vectors of one dimension. Keeps: constant masks, and elements of `masked-bits` and more.
+  }];
+  let options = [Option<"maskedBits", "masked-bits", "int64_t", /*default=*/"32", "Bits of the least element that masked instructions take">];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def CPULowerKernelInterfacePass : Pass<"vx-cpu-lower-kernel-interface", "::mlir::ModuleOp"> {
   let summary = "Read the values of vxk ops from the parameter block";
   let description = [{
