@@ -25,6 +25,9 @@ from wrong_folders import check_mistakes
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 from checks import Checks  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from cpu_variants import variant_flags  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 1e-5
 
@@ -42,6 +45,9 @@ class Bench(Checks):
         return dict(os.environ, VX_CHECK_SCHEDULE="1", VX_CACHE=self.path("cache"), PATH=os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
 
     def tool(self, name, *arguments, code=0, input=None):
+        if name == "vx-compile" and code == 0 and not any(str(argument).startswith("--cpu=") for argument in arguments):
+            targets = next((argument.split("=")[1].split(",") for argument in arguments if str(argument).startswith("--target=")), [])
+            arguments = [*arguments, *variant_flags(targets)]
         done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, encoding="utf-8", input=input, timeout=300, env=self.environment())
         if done.returncode != code:
             raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, expected {code}: {done.stderr.strip()}")
