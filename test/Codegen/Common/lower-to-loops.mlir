@@ -251,6 +251,32 @@ vx.kernel @flat "x" symbols [] workgroups <2> #vx.loops<tile = [2, 0, 0, 0]> {
 
 // -----
 
+// Bytes alone fill a register with four times as many, and a size of 1 that is the same for all columns is no order.
+// CHECK-LABEL: func.func @bytes
+// CHECK:         scf.for {{.*}} to %{{.+}} step %c64
+// CHECK:           vector.load {{.*}} vector<64xi8>
+// CHECK:           vector.store {{.*}} vector<64xi8>
+// CHECK:         vector.maskedload {{.*}} vector<64xi8>
+vx.kernel @bytes "x" symbols [] workgroups <12> #vx.loops<tile = [1, 0, 0]> {
+^bb0(%x: tensor<12x9x23xui8>, %y: tensor<1xui8>):
+  %0 = vx.broadcast %y, [2] : tensor<1xui8> -> tensor<12x9x23xui8>
+  %1 = vx.max %x, %0 : tensor<12x9x23xui8>, tensor<12x9x23xui8>
+  vx.yield %1 : tensor<12x9x23xui8>
+}
+
+// -----
+
+// One wider element among them: as many lanes as for words.
+// CHECK-LABEL: func.func @bytes_to_words
+// CHECK:         vector.load {{.*}} vector<16xi8>
+vx.kernel @bytes_to_words "x" symbols [] workgroups <12> #vx.loops<tile = [1, 0, 0]> {
+^bb0(%x: tensor<12x9x23xui8>):
+  %0 = vx.cast %x : tensor<12x9x23xui8> -> tensor<12x9x23xf32>
+  vx.yield %0 : tensor<12x9x23xf32>
+}
+
+// -----
+
 // The last dimension that is cut into tiles begins the run.
 // CHECK-LABEL: func.func @flat_tiles
 // CHECK:         memref.collapse_shape %{{.+}} {{\[\[}}0], [1, 2]] : memref<6x40x3xf32> into memref<6x120xf32>

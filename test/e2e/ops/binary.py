@@ -54,7 +54,24 @@ def with_constant(op, dtype, rule):
     return Case(f"{op}_{dtype}_constants", {"x": Input(dtype, dims, x)}, "\n".join(lines), results, without_gradient=NO_BITS if dtype in FLOATS else None)
 
 
+def bytes_of_rows(dtype, op, width):
+    """Vectors of as many bytes as a register has, through rows that are shorter and longer, with one element for all and one for each column."""
+    dims, kind = [3, 5, width], tensor_type(dtype, [3, 5, width])
+    body = f"""  %a = vx.broadcast %z, [2] : {tensor_type(dtype, [1])} -> {kind}
+  %b = vx.broadcast %c, [2] : {tensor_type(dtype, [width])} -> {kind}
+  %s = vx.{op} %x, %a : {kind}, {kind}
+  %r = vx.{op} %s, %b : {kind}, {kind}
+  %t = vx.compare lt %x, %b : {kind}, {kind}"""
+    return Case(f"bytes_of_rows_{op}_{dtype}_{width}", {"x": Input(dtype, dims, any_values(dtype)), "z": Input(dtype, [1], any_values(dtype)),
+                                                        "c": Input(dtype, [width], any_values(dtype))},
+                body, {"r": Result(dtype, dims, Exact()), "t": Result("i1", dims, Exact())})
+
+
 def cases():
+    for width in (1, 7, 23, 32, 40, 45, 64, 256, 300):
+        yield bytes_of_rows("ui8", "add", width)
+        yield bytes_of_rows("i8", "max", width)
+        yield bytes_of_rows("i1", "and", width)
     for dtype, ops in (("f32", ("add", "sub", "mul", "div", "max", "min")), ("f16", ("mul", "div")), ("f64", ("mul", "div"))):
         for op in ops:
             yield with_constant(op, dtype, Ulp(0))

@@ -38,9 +38,9 @@ public:
       Dims read;
       for (AffineExpr expr : generic.getMatchingIndexingMap(input).getResults()) {
         auto dim = dyn_cast<AffineDimExpr>(expr);
-        if (!dim)
+        if (!dim && !isa<AffineConstantExpr>(expr))
           return require(rank);
-        read.push_back(loops[dim.getPosition()]);
+        read.push_back(dim ? loops[dim.getPosition()] : std::nullopt);
       }
       visit(input->get(), read);
     }

@@ -100,6 +100,25 @@ std::optional<llvm::SmallBitVector> findSharedReduction(Value tensor, ArrayRef<s
   return std::nullopt;
 }
 
+/// True when `tensor` is computed, element by element at the same places, of nothing but elements of 8 bits and less.
+bool isOfBytes(Value tensor, SmallPtrSetImpl<Operation *> &seen) {
+  auto isByte = [](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return element.isInteger() && element.getIntOrFloatBitWidth() <= 8;
+  };
+  if (!isByte(tensor.getType()))
+    return false;
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op || !seen.insert(op).second)
+    return true;
+  return op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getBody()->getOperations(),
+                      [&](Operation &inner) {
+                        return llvm::all_of(inner.getResultTypes(), isByte) && inner.getNumRegions() == 0;
+                      }) &&
+         llvm::all_of(op.getDpsInputs(), [&](Value input) { return isOfBytes(input, seen); });
+}
+
 /// True when a thread goes along what the strategy does not cut.
 bool keepsRows(StrategyAttrInterface strategy) {
   auto rows = dyn_cast<RowsAttr>(strategy);
@@ -198,7 +217,6 @@ private:
     Location loc = front.getLoc();
     auto type = cast<RankedTensorType>(Value(front.getSource()).getType());
     int64_t rank = type.getRank();
-    // Vectors no longer than a dimension that is known to be short.
     int64_t width = lanes;
     bool alongResult = rank > 0 && hasNeighbours(destination) && llvm::none_of(results, [&](Result result) {
                          SmallPtrSet<Operation *, 8> seen;
@@ -206,10 +224,23 @@ private:
                        });
     // Vectors go on from a short row to the next where both are one run of memory.
     unsigned flat = rank;
-    if (alongResult && threads == 1 && lanes > 1 && !type.isDynamicDim(rank - 1) &&
-        type.getDimSize(rank - 1) < longRow * lanes && type.getDimSize(rank - 1) % lanes != 0)
+    const bool isKnownRow = alongResult && threads == 1 && lanes > 1 && !type.isDynamicDim(rank - 1);
+    auto flattens = [&](int64_t width) {
+      return isKnownRow && type.getDimSize(rank - 1) < longRow * width && type.getDimSize(rank - 1) % width != 0;
+    };
+    if (flattens(lanes))
       flat = findFlatDims(results, tiles);
     const bool interleaves = flat == rank && alongResult && isInterleaved(results, tiles);
+    if (isKnownRow && !interleaves && mayBeWide(results)) {
+      // Four times as many bytes as elements of 32 bits fill a register.
+      const int64_t wide = 4 * lanes;
+      const unsigned wideFlat = flattens(wide) ? findFlatDims(results, tiles) : flat;
+      if (wideFlat < rank || !flattens(wide)) {
+        width = wide;
+        flat = wideFlat;
+      }
+    }
+    // Vectors no longer than a dimension that is known to be short.
     if (flat == rank && alongResult && !interleaves && !type.isDynamicDim(rank - 1)) {
       alongResult = type.getDimSize(rank - 1) > 1;
       while (alongResult && width > 2 && width / 2 >= type.getDimSize(rank - 1))
@@ -289,6 +320,21 @@ private:
       all = all ? arith::AndIOp::create(builder, loc, all, isWide).getResult() : isWide;
     }
     return all;
+  }
+
+  /// True where all results are of bytes, and none is read along a column.
+  static bool mayBeWide(ArrayRef<Result> results) {
+    return llvm::all_of(results, [](Result result) {
+      SmallPtrSet<Operation *, 8> seen;
+      if (!isOfBytes(result.getSource(), seen))
+        return false;
+      const unsigned rank = cast<RankedTensorType>(Value(result.getSource()).getType()).getRank();
+      SmallVector<std::optional<unsigned>> own;
+      for (unsigned d = 0; d < rank; ++d)
+        own.push_back(d);
+      seen.clear();
+      return !findColumn(result.getSource(), own, rank, seen);
+    });
   }
 
   static bool isOrderOf(ArrayRef<unsigned> order, SmallVector<unsigned> dims) {
