@@ -5,7 +5,7 @@
 
 The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Several nodes are one module, because starting
 processes is most of the work; one that does not compile or run is a failure, whatever each node does alone, and is made smaller to name those that it takes. Exit code: 0
-all passed, 1 some failed, among them a device of those asked for that is not there, or none was chosen. With --turns a third of the nodes runs, every fourth of them on all devices and the others on the first one, and every fifth of those that are of learning without networks at all.
+all passed, 1 some failed, among them a device of those asked for that is not there, or none was chosen. With --turns a sixth of the nodes runs, every fourth of them on all devices and the others on the first one, and every fifth of those that are of learning without networks at all.
 """
 import argparse
 import itertools
@@ -948,7 +948,7 @@ def main():
         wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *scans(), *transforms(), *sorts(), *regions(), *features(), *strings(), *lists_of_the_call(), *itertools.islice(learned(Node), 0, None, 5 if options.turns else 1)) if options.filter in node.title), key=domain_version)
         for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
-            for some, where in ((same[::12], devices), ([node for place, node in enumerate(same) if place % 3 == 0 and place % 12], devices[:1])) if options.turns else ((same, devices),):
+            for some, where in ((same[::24], devices), ([node for place, node in enumerate(same) if place % 6 == 0 and place % 24], devices[:1])) if options.turns else ((same, devices),):
                 for begin in range(0, len(some), SHARED):
                     run(bench, some[begin:begin + SHARED], where)
         if not options.filter or options.filter in "meetings":
