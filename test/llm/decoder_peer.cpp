@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -95,6 +96,24 @@ static std::vector<vx::Value> placeTokens(std::istream &words, int64_t pages, bo
   return inputs;
 }
 
+/// The bytes of weights in a device's memory.
+static int64_t getConstantBytes(const vx::Instance &instance, const std::string &path,
+                                const vx::InstanceOptions &options) {
+  const std::pair<std::string, int64_t> symbols[] = {{"most_pages", 1}};
+  if (!options.device.starts_with("vulkan"))
+    return static_cast<int64_t>(instance.estimateMemory("decode", symbols).constants);
+  // A software device reads weights in the pages of a file, and copies those of a module in memory.
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  const size_t size = std::filesystem::file_size(path);
+  std::vector<Line> lines((size + sizeof(Line) - 1) / sizeof(Line));
+  std::ifstream(path, std::ios::binary)
+      .read(reinterpret_cast<char *>(lines.data()), static_cast<std::streamsize>(size));
+  const vx::Module module(std::as_bytes(std::span(lines)).first(size), path);
+  return static_cast<int64_t>(vx::Instance(module, options).estimateMemory("decode", symbols).constants);
+}
+
 static int run(const std::string &path, const std::string &device, int64_t context, const std::string &logits,
                Expected *expected) {
   bool hasFailed = false;
@@ -121,12 +140,7 @@ static int run(const std::string &path, const std::string &device, int64_t conte
       continue;
     }
     if (function == "memory") {
-      // Of a module in memory: a device that shares the host's memory would read the weights of a file in place.
-      std::ifstream moduleFile(path, std::ios::binary);
-      const std::string bytes(std::istreambuf_iterator<char>(moduleFile), {});
-      const vx::Module copied(std::as_bytes(std::span(bytes)), path);
-      const std::pair<std::string, int64_t> symbols[] = {{"most_pages", 1}};
-      std::cout << vx::Instance(copied, options).estimateMemory("decode", symbols).constants << "\n";
+      std::cout << getConstantBytes(instance, path, options) << "\n";
       continue;
     }
     std::vector<vx::Value> inputs;
