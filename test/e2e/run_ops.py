@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the op cases of a family on each device and compares every element with the reference evaluator.
 
-  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--guard cpu,vulkan] [--thirds rocm] [--filter GLOB]
+  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--guard cpu,vulkan] [--sixths rocm] [--filter GLOB]
              [--jobs N] [--keep FOLDER]
 
 Cases without state of their own share a program, and as many runs of it as each has, because starting processes is most of the work. A program that fails to
@@ -294,15 +294,15 @@ def main():
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
     parser.add_argument("--guard", default="", help="devices on which each program also runs guarded")
-    parser.add_argument("--thirds", default="", help="devices that run every third case")
+    parser.add_argument("--sixths", default="", help="devices that run every sixth case")
     parser.add_argument("--filter", default="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="write programs and tensors here and leave them")
     options = parser.parse_args()
     tools = Tools(options.bin, options.variants, options.guard.split(","))
     devices = options.device.split(",")
-    thirds = [device for device in devices if device in options.thirds.split(",")]
-    whole = [device for device in devices if device not in thirds]
+    sixths = [device for device in devices if device in options.sixths.split(",")]
+    whole = [device for device in devices if device not in sixths]
     for text in (missing := missing_devices(tools, devices)):
         print(f"FAILED {text}")
     if missing:
@@ -314,7 +314,7 @@ def main():
         for family in options.families:
             cases = [case for case in load_family(family) if fnmatch.fnmatch(case.name, options.filter)]
             with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-                runs = [pool.submit(run_cases, tools, root, batch, where) for some, where in ((cases, whole), (cases[::3], thirds)) if where for batch in batches(some)]
+                runs = [pool.submit(run_cases, tools, root, batch, where) for some, where in ((cases, whole), (cases[::6], sixths)) if where for batch in batches(some)]
                 outcomes = [outcome for run in runs for outcome in run.result()]
             bad = [outcome for outcome in outcomes if outcome.problem]
             texts = {}  # what a shared program's failure says is said once
