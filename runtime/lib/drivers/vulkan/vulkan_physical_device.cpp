@@ -147,17 +147,18 @@ static bool findQueueFamily(const Library &library, PhysicalDevice &device) {
   return false;
 }
 
+static constexpr api::Flags sharedMemory =
+    api::MemoryPropertyDeviceLocalBit | api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
+
 // True where the host sees all of the device's memory.
 static bool sharesMemory(const PhysicalDevice &device) {
   if (device.type == api::PhysicalDeviceTypeIntegratedGpu || device.type == api::PhysicalDeviceTypeCpu)
     return true;
-  constexpr api::Flags shared =
-      api::MemoryPropertyDeviceLocalBit | api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
   const auto &memory = device.memory;
   return std::all_of(memory.memoryHeaps, memory.memoryHeaps + memory.memoryHeapCount,
                      [](const auto &heap) { return heap.flags & api::MemoryHeapDeviceLocalBit; }) &&
          std::any_of(memory.memoryTypes, memory.memoryTypes + memory.memoryTypeCount,
-                     [](const auto &type) { return (type.propertyFlags & shared) == shared; });
+                     [](const auto &type) { return (type.propertyFlags & sharedMemory) == sharedMemory; });
 }
 
 PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
