@@ -201,7 +201,7 @@ def seconds_of(peer, one, most):
 
 
 def check_stops(options, folder, differences):
-    """A text of 4 MB that is cut off after 100 tokens takes little more than its way through a pipe, which is less than a third of what all of it takes; the latter is the time for more tokens than it has."""
+    """A text of 4 MB that is cut off after 100 tokens takes next to nothing of what all of it takes; the latter is the time for more tokens than it has."""
     one = "ab ba aab a b abba " * 220000
     for make in (word_piece, byte_bpe, lambda draw: sentencepiece_model(draw, True), lambda draw: sentencepiece_model(draw, False)):
         draw = random.Random(7)
@@ -213,7 +213,7 @@ def check_stops(options, folder, differences):
         peer = Peer(options.bin / "tokenizer_peer", path)
         part, whole = seconds_of(peer, one, 100), seconds_of(peer, one, 1 << 30)
         peer.close()
-        differences.compare(f"time of a long text ({path.name}: {part:.4f} s for a part, {whole:.4f} s for all)", one[:40] + "...", True, part < whole / 3)
+        differences.compare(f"time of a long text ({path.name}: {part:.4f} s for a part, {whole:.4f} s for all)", one[:40] + "...", True, part < whole / 4)
 
 
 def check_cuts(options, folder, differences):

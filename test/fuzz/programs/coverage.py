@@ -16,7 +16,7 @@ STRATEGIES = {
                "thread_rows": "contract elementwise layer_norm reduce rms_norm softmax", "flash": "attention", "sort": "top_places select_boxes", "serial": "count_nonzero nonzero"},
 }
 DECISIONS = (
-    # Results and operands. No program gives an operand twice: equal operands of a fusion are one, and test/Memory/plan-arena.mlir has that decision.
+    # Results and operands. An operand that is given twice is counted too, but has no floor: none of the programs has one any more, and test/Memory/carry-in-place.mlir does.
     "in place", "in place of one of several operands", "in place in a loop or branch", "in place twice in one slot", "not in place: the operand is read later",
     "not in place: the operand is the caller's", "not in place: the operand is held beyond its commands",
     "not in place: the result is held beyond its commands", "not in place: no operand has the result's elements",

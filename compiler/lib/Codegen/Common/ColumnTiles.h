@@ -9,8 +9,9 @@
 namespace vx {
 
 /// The elements of a side of the squares in which `result` is read along its dimension `column` and stored along its
-/// last one, at most `lanes` elements of 32 bits or a register of 128 bits of narrower ones. 0 if something that is
-/// read has its elements otherwise, or a workgroup's part of the result, which `tiles` cut, is narrower than 4.
+/// last one: at most a register of elements, of those below 32 bits half of one but 128 bits at the least. 0 if
+/// something that is read has its elements otherwise, or a workgroup's part of the result, which `tiles` cut, is
+/// narrower than 4.
 int64_t getColumnTileWidth(mlir::bufferization::MaterializeInDestinationOp result, unsigned column,
                            llvm::ArrayRef<int64_t> tiles, int64_t lanes);
 
