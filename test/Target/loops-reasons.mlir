@@ -1,6 +1,7 @@
 // A product in plain loops has a reason.
 // RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(vx-fused{target=cpu})' | FileCheck %s --check-prefix=CPU
 // RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(vx-fused{target=vulkan})' | FileCheck %s --check-prefix=GPU
+// RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(vx-fused{target=cuda})' | FileCheck %s --check-prefix=CUDA
 
 // CPU-LABEL: func.func @layout(
 // CPU:         #vx.loops<
@@ -12,6 +13,38 @@ func.func @layout(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
   %w = vx.constant dense<3.0> : tensor<64x1x3x3xf32>
   %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 64 : tensor<1x64x56x56xf32>, tensor<64x1x3x3xf32>
   return %0 : tensor<1x64x56x56xf32>
+}
+
+// -----
+
+// A tile of a product has filters of one group: as many as divide the group's.
+// GPU-LABEL: func.func @groups_of_four(
+// GPU:         #vx.tiled_product<tile = [1, 4, {{[0-9]+}}, {{[0-9]+}}], block_rows = 4, block_columns = 4,
+// GPU-NOT:     vx.loops_reason
+func.func @groups_of_four(%x: tensor<1x128x56x56xf32>) -> tensor<1x128x56x56xf32> {
+  %w = vx.constant dense<3.0> : tensor<128x4x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 32 : tensor<1x128x56x56xf32>, tensor<128x4x3x3xf32>
+  return %0 : tensor<1x128x56x56xf32>
+}
+
+// -----
+
+// CUDA-LABEL: func.func @groups_of_fragments(
+// CUDA:         #vx.mma<tile = [1, {{[0-9]+}}, {{[0-9]+}}, {{16|48}}],
+func.func @groups_of_fragments(%x: tensor<1x144x28x28xf16>) -> tensor<1x144x28x28xf16> {
+  %w = vx.constant dense<3.0> : tensor<144x48x3x3xf16>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 3 : tensor<1x144x28x28xf16>, tensor<144x48x3x3xf16>
+  return %0 : tensor<1x144x28x28xf16>
+}
+
+// -----
+
+// GPU-LABEL: func.func @groups_of_six(
+// GPU:         vx.loops_reason = "no strategy for products has its groups"
+func.func @groups_of_six(%x: tensor<1x12x28x28xf32>) -> tensor<1x12x28x28xf32> {
+  %w = vx.constant dense<3.0> : tensor<12x6x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 : tensor<1x12x28x28xf32>, tensor<12x6x3x3xf32>
+  return %0 : tensor<1x12x28x28xf32>
 }
 
 // -----

@@ -34,9 +34,9 @@ void buildGPUKernelPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 std::unique_ptr<mlir::Pass> createBoundShiftsPass();
 std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
 std::unique_ptr<mlir::Pass> createGPULowerAttentionPass();
-std::unique_ptr<mlir::Pass> createGPULowerContractionPass();
+std::unique_ptr<mlir::Pass> createGPULowerProductsPass();
 /// Uses the matrix fragments and asynchronous copies that `spec` has.
-std::unique_ptr<mlir::Pass> createGPULowerContractionPass(const TargetSpec &spec);
+std::unique_ptr<mlir::Pass> createGPULowerProductsPass(const TargetSpec &spec);
 std::unique_ptr<mlir::Pass> createGPULowerElementwisePass();
 std::unique_ptr<mlir::Pass> createGPULowerReductionsPass();
 std::unique_ptr<mlir::Pass> createGPULowerSelectBoxesPass();

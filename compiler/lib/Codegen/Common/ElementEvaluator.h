@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <functional>
 #include <map>
 
@@ -121,6 +122,7 @@ private:
   size_t depthOf(const LaneIndex &index) const;
   size_t barrierDepth() const;
   void pushScope(mlir::Block *block, bool isBarrier);
+  /// Runs `emit` with the builder at the end of the scope at `depth`, before what was entered from there.
   template <typename Emit>
   auto emitAt(size_t depth, Emit emit);
 
@@ -174,6 +176,23 @@ private:
   std::optional<size_t> laneScope;
   llvm::DenseMap<mlir::Value, Source> sources;
 };
+
+template <typename Emit>
+auto ElementEvaluator::emitAt(size_t depth, Emit emit) {
+  if (depth + 1 >= scopes.size())
+    return emit();
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(scopes[depth].child);
+  std::vector<Scope> inner(std::make_move_iterator(scopes.begin() + depth + 1), std::make_move_iterator(scopes.end()));
+  scopes.erase(scopes.begin() + depth + 1, scopes.end());
+  mlir::Operation *child = scopes.back().child;
+  llvm::SaveAndRestore<mlir::Value> saved(mask, mlir::Value());
+  auto result = emit();
+  scopes.back().child = child;
+  for (Scope &scope : inner)
+    scopes.push_back(std::move(scope));
+  return result;
+}
 
 /// An operand's dimension that has the size of a loop of `op`.
 std::pair<mlir::Value, int64_t> shapeOfLoop(mlir::linalg::GenericOp op, unsigned loop);

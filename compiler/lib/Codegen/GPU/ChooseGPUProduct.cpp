@@ -18,6 +18,11 @@ SmallVector<int64_t> getFreeDims(ContractOp op, int64_t operand) {
   return dims;
 }
 
+int64_t getFiltersOfGroup(ConvOp op) {
+  RankedTensorType filter = op.getFilter().getType();
+  return filter.isDynamicDim(0) ? 1 : filter.getDimSize(0) / static_cast<int64_t>(op.getGroups());
+}
+
 std::optional<int64_t> findMatrix(ContractOp op) {
   auto isVector = [&](int64_t operand) {
     RankedTensorType type = typeOf(op->getOperand(operand));
@@ -47,8 +52,7 @@ bool fitsFragments(Value factor, std::optional<Type> products, double rows, doub
 bool readsChannelsTogether(ConvOp op, const TargetSpec &spec) {
   constexpr int64_t kTogether = 8;
   RankedTensorType filter = op.getFilter().getType();
-  if (spec.matrixUnit.depths.empty() || op.getGroups() != 1 || filter.isDynamicDim(1) ||
-      filter.getDimSize(1) % kTogether != 0)
+  if (spec.matrixUnit.depths.empty() || filter.isDynamicDim(1) || filter.getDimSize(1) % kTogether != 0)
     return false;
   Type factors = op.getFactors().value_or(getElementTypeOrSelf(op.getInput().getType()));
   return spec.matrixUnit.depthOf(factors) != 0 || (spec.hasByteDots && factors.isUnsignedInteger(8));
@@ -60,13 +64,16 @@ SmallVector<ProductCandidate> chooseForConvolution(ConvOp op, const ProductFacts
   double places = 1;
   for (int64_t d = 0; d < result.getRank() - 2; ++d)
     places *= static_cast<double>(getPlannedSize(facts.ranges, result, op.getSpatialDim(d)));
-  const auto filters = static_cast<double>(getPlannedSize(facts.ranges, result, op.getChannelDim()));
-  const bool isFragments = fitsFragments(op.getInput(), op.getFactors(), filters, places, spec);
-  const bool hasGroups = op.getGroups() != 1;
-  const double time = countProducts(op, facts.ranges) * (isFragments && !hasGroups ? kFragmentTime : kProductTime);
+  const int64_t filtersOfGroup = getFiltersOfGroup(op);
+  const bool hasGroups = op.getGroups() != 1, isLoops = hasGroups && filtersOfGroup % kGroupTile != 0;
+  const bool hasWholeFragments = !hasGroups || filtersOfGroup % MatrixUnit::columns == 0;
+  const auto filters = hasGroups ? static_cast<double>(filtersOfGroup)
+                                 : static_cast<double>(getPlannedSize(facts.ranges, result, op.getChannelDim()));
+  const bool isFragments = hasWholeFragments && fitsFragments(op.getInput(), op.getFactors(), filters, places, spec);
+  const double time = countProducts(op, facts.ranges) * (isFragments ? kFragmentTime : kProductTime);
   SmallVector<ProductCandidate> candidates;
   auto add = [&](bool channelsLast, double nanoseconds) {
-    if (hasGroups) {
+    if (isLoops) {
       candidates.push_back(inLoops(context, LoopsReason::groups, nanoseconds, channelsLast));
       return;
     }

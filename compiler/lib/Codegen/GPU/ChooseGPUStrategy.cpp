@@ -66,32 +66,64 @@ double estimateCycles(const Tile &tile, int64_t length, int64_t elementBytes, in
 
 /// The tile with the least product of the estimates for all guessed batches, for sums of `length` products.
 /// `countWorkgroups` knows how one item of the result is cut by it.
-std::optional<Tile> chooseTile(int64_t length, ArrayRef<int64_t> batches, int64_t elementBytes, const TargetSpec &spec,
-                               function_ref<int64_t(const Tile &)> countWorkgroups) {
+class TileChooser {
+public:
+  TileChooser(int64_t length, ArrayRef<int64_t> batches, int64_t elementBytes, const TargetSpec &spec,
+              function_ref<int64_t(const Tile &)> countWorkgroups)
+      : length(length), batches(batches), elementBytes(elementBytes), spec(spec), countWorkgroups(countWorkgroups) {}
+
+  Tile choose() {
+    for (int64_t rows : {128, 64, 32, 16, 8, 4})
+      for (int64_t columns : {128, 64, 32, 16})
+        for (int64_t slices : {1, 2, 4, 8})
+          consider({rows, columns, rows >= 64 ? 8 : rows >= 8 ? 4 : 1, columns >= 128 ? 8 : 4, slices});
+    return *best;
+  }
+
+  /// With rows or columns of which a tile has a divisor of `group`, which is a multiple of kGroupTile.
+  Tile chooseOfGroup(int64_t group, bool isRows) {
+    for (int64_t narrow : {128, 64, 32, 16, 8, 4})
+      for (int64_t wide : {512, 256, 128, 64, 32, 16})
+        for (int64_t step : {8, 4}) {
+          if (group % narrow != 0)
+            continue;
+          Tile tile{wide, narrow, wide >= 64 && narrow >= 16 ? 8 : 4, narrow >= 128 ? 8 : 4, /*slices=*/1, step};
+          if (isRows) {
+            std::swap(tile.rows, tile.columns);
+            std::swap(tile.blockRows, tile.blockColumns);
+          }
+          consider(tile);
+        }
+    return *best;
+  }
+
+private:
+  void consider(const Tile &tile) {
+    int64_t threads = tile.threads();
+    // Of both factors, what a thread holds in registers on their way to workgroup memory.
+    constexpr int64_t kMostStaged = 16;
+    int64_t staged = (tile.rows + tile.columns) * tile.step * tile.slices / std::max<int64_t>(1, threads);
+    if (threads < 64 || threads > std::min<int64_t>(spec.maxThreads, 256) || staged > kMostStaged ||
+        tile.memory(elementBytes) > spec.workgroupMemory)
+      return;
+    int64_t workgroups = countWorkgroups(tile);
+    double cycles = 1;
+    for (int64_t batch : batches)
+      cycles *= estimateCycles(tile, length, elementBytes, batch * workgroups);
+    if (best && cycles >= bestCycles)
+      return;
+    best = tile;
+    bestCycles = cycles;
+  }
+
+  int64_t length;
+  ArrayRef<int64_t> batches;
+  int64_t elementBytes;
+  const TargetSpec &spec;
+  function_ref<int64_t(const Tile &)> countWorkgroups;
   std::optional<Tile> best;
   double bestCycles = 0;
-  for (int64_t rows : {128, 64, 32, 16, 8, 4})
-    for (int64_t columns : {128, 64, 32, 16})
-      for (int64_t slices : {1, 2, 4, 8}) {
-        Tile tile{rows, columns, rows >= 64 ? 8 : rows >= 8 ? 4 : 1, columns >= 128 ? 8 : 4, slices};
-        int64_t threads = tile.threads();
-        // Of both factors, what a thread holds in registers on their way to workgroup memory.
-        constexpr int64_t kMostStaged = 16;
-        int64_t staged = (rows + columns) * tile.step * slices / std::max<int64_t>(1, threads);
-        if (threads < 64 || threads > std::min<int64_t>(spec.maxThreads, 256) || staged > kMostStaged ||
-            tile.memory(elementBytes) > spec.workgroupMemory)
-          continue;
-        int64_t workgroups = countWorkgroups(tile);
-        double cycles = 1;
-        for (int64_t batch : batches)
-          cycles *= estimateCycles(tile, length, elementBytes, batch * workgroups);
-        if (best && cycles >= bestCycles)
-          continue;
-        best = tile;
-        bestCycles = cycles;
-      }
-  return best;
-}
+};
 
 /// The tile of a contraction by matrix fragments.
 struct FragmentTile {
@@ -129,9 +161,11 @@ double estimateCycles(const FragmentTile &tile, int64_t length, int64_t elementB
   return std::max(static_cast<double>(waves) * steps * step, traffic / kCacheBytes);
 }
 
+/// `fits` says which tiles a convolution with groups can have.
 std::optional<FragmentTile> chooseFragmentTile(int64_t length, ArrayRef<int64_t> batches, int64_t elementBytes,
                                                int64_t mostStages, double unitCycles, const TargetSpec &spec,
-                                               function_ref<int64_t(int64_t rows, int64_t columns)> countWorkgroups) {
+                                               function_ref<int64_t(int64_t rows, int64_t columns)> countWorkgroups,
+                                               function_ref<bool(int64_t rows, int64_t columns)> fits) {
   // A workgroup of the narrowest subgroups must have a fragment for each.
   constexpr int64_t kSubgroup = 32, kFragment = MatrixUnit::rows * MatrixUnit::columns, kStepBytes = 64;
   // Of the accumulators, what a thread holds in registers.
@@ -143,7 +177,7 @@ std::optional<FragmentTile> chooseFragmentTile(int64_t length, ArrayRef<int64_t>
       for (int64_t threads : {256, 128, 64}) {
         FragmentTile tile{rows, columns, threads, kStepBytes / elementBytes};
         tile.unitCycles = unitCycles;
-        if (threads > spec.maxThreads || rows * columns < threads / kSubgroup * kFragment ||
+        if (!fits(rows, columns) || threads > spec.maxThreads || rows * columns < threads / kSubgroup * kFragment ||
             rows * columns > kMostSums * threads || tile.memory(elementBytes) > spec.workgroupMemory)
           continue;
         while (tile.stages < mostStages) {
@@ -216,14 +250,14 @@ StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op
   if (family == ProductFamily::mma) {
     constexpr int64_t kMostStages = 4;
     constexpr double kUnitCycles = 12;
-    FragmentTile tile =
-        *chooseFragmentTile(length, batches, bytesOf(op.getLhs()), kMostStages, kUnitCycles, spec, countWorkgroups);
+    FragmentTile tile = *chooseFragmentTile(length, batches, bytesOf(op.getLhs()), kMostStages, kUnitCycles, spec,
+                                            countWorkgroups, [](int64_t, int64_t) { return true; });
     setWorkgroup(tile);
     return fragmentStrategy(op.getContext(), workgroup, tile);
   }
   length = llvm::divideCeil(length, stagedProducts(op.getLhs(), op.getRhs(), spec));
-  Tile tile = *chooseTile(length, batches, stagedBytes(typeOf(op.getResult())), spec,
-                          [&](const Tile &candidate) { return countWorkgroups(candidate.rows, candidate.columns); });
+  auto ofTile = [&](const Tile &candidate) { return countWorkgroups(candidate.rows, candidate.columns); };
+  Tile tile = TileChooser(length, batches, stagedBytes(typeOf(op.getResult())), spec, ofTile).choose();
   setWorkgroup(tile);
   return tiledStrategy(op.getContext(), workgroup, tile);
 }
@@ -270,13 +304,17 @@ StrategyAttrInterface convStrategy(const SymbolRanges &ranges, ConvOp op, Produc
     const int64_t bytes = bytesOf(op.getInput());
     bool isAsync =
         channelsLast && spec.asyncCopyBytes >= kAccessBytes && filter.getDimSize(1) * bytes % kAccessBytes == 0;
+    auto fits = [&](int64_t rows, int64_t columns) {
+      return op.getGroups() == 1 || getFiltersOfGroup(op) % (channelsLast ? columns : rows) == 0;
+    };
     FragmentTile tile = *chooseFragmentTile(length, batches, bytes, isAsync ? 4 : 2, /*unitCycles=*/isAsync ? 20 : 100,
-                                            spec, countWorkgroups);
+                                            spec, countWorkgroups, fits);
     return fragmentStrategy(op.getContext(), cut(tile.rows, tile.columns), tile);
   }
   length = llvm::divideCeil(length, stagedProducts(op.getInput(), op.getFilter(), spec));
-  Tile tile = *chooseTile(length, batches, stagedBytes(typeOf(op.getResult())), spec,
-                          [&](const Tile &candidate) { return countWorkgroups(candidate.rows, candidate.columns); });
+  auto ofTile = [&](const Tile &candidate) { return countWorkgroups(candidate.rows, candidate.columns); };
+  TileChooser chooser(length, batches, stagedBytes(typeOf(op.getResult())), spec, ofTile);
+  Tile tile = op.getGroups() == 1 ? chooser.choose() : chooser.chooseOfGroup(getFiltersOfGroup(op), !channelsLast);
   return tiledStrategy(op.getContext(), cut(tile.rows, tile.columns), tile);
 }
 

@@ -1,11 +1,9 @@
-#include "../Common/ElementEvaluator.h"
 #include "../Common/MatchAttention.h"
-#include "../Common/WorkgroupTile.h"
 #include "AttentionTile.h"
 #include "Common/DeclineStrategy.h"
 #include "EraseTensorOps.h"
+#include "WorkgroupEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -29,20 +27,16 @@ namespace {
 
 /// A workgroup has some queries of one head. Its threads form a grid: `kThreadColumns` neighbours share the queries of
 /// a row of threads, and have the keys, or the columns of the values, that many apart.
-class AttentionEmitter {
+class AttentionEmitter : WorkgroupEmitter {
 public:
   AttentionEmitter(func::FuncOp function, FlashAttr strategy, Attention attention)
-      : function(function), strategy(strategy), attention(attention), builder(function.getContext()),
-        loc(attention.dots.getLoc()),
+      : WorkgroupEmitter(function, attention.dots.getLoc()), strategy(strategy), attention(attention),
         element(cast<RankedTensorType>(attention.dots.getResult(0).getType()).getElementType()) {}
 
   LogicalResult run() {
     if (failed(checkStrategy()))
       return failure();
-    builder.setInsertionPoint(attention.lastStore);
-    Value number = enterWorkgroup(builder, loc);
-    ElementEvaluator elements(builder, /*lanes=*/1);
-    evaluator = &elements;
+    Value number = enter(attention.lastStore);
     SmallVector<Value> sizes;
     for (int64_t d = 0; d < 4; ++d)
       sizes.push_back(evaluator->sizeOf(attention.resultStores.front().getDest(), d));
@@ -54,8 +48,8 @@ public:
     firstQuery = box.lower[attention.resultDims[2]];
     queryCount = sizes[attention.resultDims[2]];
     thread = vxk::ThreadIdOp::create(builder, loc);
-    threadRow = builder.createOrFold<arith::DivUIOp>(loc, thread, index(kThreadColumns));
-    threadColumn = builder.createOrFold<arith::RemUIOp>(loc, thread, index(kThreadColumns));
+    threadRow = quotient(thread, index(kThreadColumns));
+    threadColumn = remainder(thread, index(kThreadColumns));
     for (int64_t r = 0; r < tile.rows(); ++r)
       rows.push_back(plus(threadRow, index(r * kThreadRows)));
     if (failed(emit()))
@@ -86,17 +80,8 @@ private:
     return success();
   }
 
-  Value index(int64_t value) { return evaluator->constantIndex(value).base; }
-  Value plus(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
-  Value times(Value a, int64_t b) { return builder.createOrFold<arith::MulIOp>(loc, a, index(b)); }
-  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
-    return builder.createOrFold<arith::CmpIOp>(loc, predicate, a, b);
-  }
   Value number(double value) { return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element, value)); }
   Value none() { return number(-std::numeric_limits<double>::infinity()); }
-  Value select(Value condition, Value yes, Value no) {
-    return arith::SelectOp::create(builder, loc, condition, yes, no);
-  }
   Value isNone(Value maximum) {
     return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum, none());
   }
@@ -110,13 +95,6 @@ private:
   }
   Value exponential(Value value, Value shift) {
     return math::ExpOp::create(builder, loc, arith::SubFOp::create(builder, loc, value, shift));
-  }
-
-  Value workgroupMemory(int64_t size) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
-    auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
-    return memref::AllocOp::create(builder, loc, MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space));
   }
 
   /// Neighbours along a row of staged memory.
@@ -134,7 +112,7 @@ private:
     std::optional<int64_t> known = getConstantIntValue(count);
     if (known && *known % block == 0)
       return place;
-    return builder.createOrFold<arith::MinUIOp>(loc, place, builder.createOrFold<arith::SubIOp>(loc, count, index(1)));
+    return minimum(place, builder.createOrFold<arith::SubIOp>(loc, count, index(1)));
   }
   /// Whether a place of a block is below `count`; null where all are.
   Value isInside(Value place, Value count, int64_t block) {
@@ -156,8 +134,8 @@ private:
     Value unit = plus(thread, times(loop.getInductionVar(), threads));
     if (all % threads != 0)
       evaluator->enterIf(loc, compare(arith::CmpIPredicate::ult, unit, index(all)));
-    Value row = builder.createOrFold<arith::DivUIOp>(loc, unit, index(groups));
-    Value column = times(builder.createOrFold<arith::RemUIOp>(loc, unit, index(groups)), lanes);
+    Value row = quotient(unit, index(groups));
+    Value column = times(remainder(unit, index(groups)), lanes);
     Value place = plus(first, row), inside = wantsZeros ? isInside(place, count, block) : Value();
     SmallVector<LaneIndex> ivs(5);
     ivs[0] = {batch, 0, {}};
@@ -186,11 +164,11 @@ private:
 
   LogicalResult emit() {
     int64_t rowCount = tile.rows(), groups = tile.valueGroups(), lanes = tile.lanes();
-    queries = workgroupMemory(tile.queries * tile.pitch(tile.depth));
-    keys = workgroupMemory(tile.keys * tile.pitch(tile.depth));
-    values = workgroupMemory(tile.keys * tile.pitch(tile.valueDepth));
-    weights = workgroupMemory(tile.queries * tile.weightPitch());
-    shares = workgroupMemory(tile.queries * kThreadColumns);
+    queries = workgroupMemory(element, tile.queries * tile.pitch(tile.depth));
+    keys = workgroupMemory(element, tile.keys * tile.pitch(tile.depth));
+    values = workgroupMemory(element, tile.keys * tile.pitch(tile.valueDepth));
+    weights = workgroupMemory(element, tile.queries * tile.weightPitch());
+    shares = workgroupMemory(element, tile.queries * kThreadColumns);
     if (failed(stage(attention.dots, attention.queryFactor, 2, 4, firstQuery, queryCount, tile.queries, tile.depth,
                      queries, /*wantsZeros=*/false)))
       return failure();
@@ -300,7 +278,7 @@ private:
     int64_t groups = tile.pitch(tile.valueDepth) / tile.lanes() - 1;
     Value number = plus(threadColumn, index(group * kThreadColumns));
     if (groups % kThreadColumns != 0)
-      number = builder.createOrFold<arith::MinUIOp>(loc, number, index(groups - 1));
+      number = minimum(number, index(groups - 1));
     return times(number, tile.lanes());
   }
 
@@ -410,14 +388,10 @@ private:
     return success();
   }
 
-  func::FuncOp function;
   FlashAttr strategy;
   Attention attention;
-  OpBuilder builder;
-  Location loc;
   Type element;
   AttentionTile tile;
-  ElementEvaluator *evaluator = nullptr;
   Value batch, head, firstQuery, queryCount, keyCount, thread, threadRow, threadColumn;
   SmallVector<Value> rows; // of the tile: those of this thread
   /// Queries and keys [row, depth], values [key, value depth], weights [query, key], and a number of each thread

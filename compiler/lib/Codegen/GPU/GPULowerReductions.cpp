@@ -1,7 +1,6 @@
-#include "../Common/ElementEvaluator.h"
-#include "../Common/WorkgroupTile.h"
 #include "Common/DeclineStrategy.h"
 #include "EraseTensorOps.h"
+#include "WorkgroupEmitter.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -42,12 +41,12 @@ struct Reduction {
   SmallVector<int64_t> places;
 };
 
-class ReductionEmitter {
+class ReductionEmitter : WorkgroupEmitter {
 public:
   ReductionEmitter(func::FuncOp function, RowsAttr strategy)
-      : function(function), strategy(strategy), sharing(strategy.getSharing()), runs(strategy.getRuns()),
-        lanes(strategy.getLanes()), threads(strategy.getThreads()), tileDim(strategy.getTileDim()),
-        tileSize(tileDim ? strategy.getTile()[*tileDim] : 1), builder(function.getContext()), loc(function.getLoc()) {}
+      : WorkgroupEmitter(function, function.getLoc()), strategy(strategy), sharing(strategy.getSharing()),
+        runs(strategy.getRuns()), lanes(strategy.getLanes()), threads(strategy.getThreads()),
+        tileDim(strategy.getTileDim()), tileSize(tileDim ? strategy.getTile()[*tileDim] : 1) {}
 
   /// True when the kernel has been lowered, false when its form is another one.
   FailureOr<bool> run() {
@@ -178,18 +177,8 @@ private:
 
   //===-- Code ----------------------------------------------------------------------------------------------------===//
 
-  Value index(int64_t value) { return evaluator->constantIndex(value).base; }
-  Value plus(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
-  Value times(Value a, Value b) { return builder.createOrFold<arith::MulIOp>(loc, a, b); }
-  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
-    return builder.createOrFold<arith::CmpIOp>(loc, predicate, a, b);
-  }
-
   LogicalResult emit() {
-    builder.setInsertionPoint(results.back());
-    Value number = enterWorkgroup(builder, loc);
-    ElementEvaluator elements(builder, /*lanes=*/1);
-    evaluator = &elements;
+    Value number = enter(results.back());
     Value destination = results.front().getDest();
     auto type = cast<RankedTensorType>(results.front().getSource().getType());
     SmallVector<Value> sizes;
@@ -205,15 +194,15 @@ private:
       return emitRow();
     case RowSharing::columns: {
       Value columns = index(tileSize);
-      part = builder.createOrFold<arith::DivUIOp>(loc, thread, columns);
+      part = quotient(thread, columns);
       parts = index(threads / tileSize);
-      ownColumn = builder.createOrFold<arith::RemUIOp>(loc, thread, columns);
+      ownColumn = remainder(thread, columns);
       if (tileDim) {
         Value place = plus(row[*tileDim], ownColumn);
         isColumnInside = compare(arith::CmpIPredicate::ult, place, sizes[*tileDim]);
         // A column too many reads the last one once more: all threads meet at the barriers.
         Value last = builder.createOrFold<arith::SubIOp>(loc, sizes[*tileDim], index(1));
-        row[*tileDim] = builder.createOrFold<arith::MinUIOp>(loc, place, last);
+        row[*tileDim] = minimum(place, last);
       }
       return emitRow();
     }
@@ -325,7 +314,7 @@ private:
       if (!isWhole) {
         inside = compare(arith::CmpIPredicate::ult, first, length);
         Value last = builder.createOrFold<arith::SubIOp>(loc, length, index(share.neighbours));
-        first = builder.createOrFold<arith::MinUIOp>(loc, first, last);
+        first = minimum(first, last);
       }
       SmallVector<Value> begins(1, first);
       if (sizes.size() > 1) {
@@ -433,7 +422,7 @@ private:
     for (auto [k, element] : llvm::enumerate(elements)) {
       Value next = combine(reduction, total, element);
       if (Value inside = share.isInside[k / share.neighbours])
-        next = arith::SelectOp::create(builder, loc, inside, next, total);
+        next = select(inside, next, total);
       total = next;
     }
     return success();
@@ -448,7 +437,7 @@ private:
     if (sharing != RowSharing::subgroup) {
       bool byColumns = sharing == RowSharing::columns;
       Value width = index(byColumns ? tileSize : 1);
-      Value memory = workgroupMemory(number, total.getType());
+      Value memory = memoryOf(number, total.getType());
       Value place, count, isWriter;
       if (byColumns) {
         place = vxk::ThreadIdOp::create(builder, loc);
@@ -482,15 +471,10 @@ private:
   }
 
   /// Each reduction has memory of its own, so that none waits until another one's has been read.
-  Value workgroupMemory(size_t number, Type type) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
-    auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
-    // Enough for subgroups of any size.
+  Value memoryOf(size_t number, Type type) {
     memories.resize(std::max(memories.size(), number + 1));
     if (!memories[number])
-      memories[number] =
-          memref::AllocOp::create(builder, loc, MemRefType::get({threads}, type, MemRefLayoutAttrInterface(), space));
+      memories[number] = workgroupMemory(type, threads); // enough for subgroups of any size
     return memories[number];
   }
 
@@ -501,7 +485,7 @@ private:
       Value other = shuffle(value, distance, width);
       Value next = combine(reduction, value, other);
       Value isThere = compare(arith::CmpIPredicate::ult, index(distance), size);
-      value = arith::SelectOp::create(builder, loc, isThere, next, value);
+      value = select(isThere, next, value);
     }
     return value;
   }
@@ -539,8 +523,7 @@ private:
     for (Value place : row)
       at.push_back({place, 0, {}});
     Value isWriter = compare(arith::CmpIPredicate::eq, part, index(0));
-    if (isColumnInside)
-      isWriter = arith::AndIOp::create(builder, loc, isWriter, isColumnInside);
+    isWriter = both(isWriter, isColumnInside);
     evaluator->enterIf(loc, isWriter);
     if (failed(evaluator->store(results, at)))
       return failure();
@@ -565,9 +548,7 @@ private:
       }
     }
     for (size_t group = 0; group < share.isInside.size(); ++group) {
-      Value inside = share.isInside[group];
-      if (isColumnInside)
-        inside = inside ? Value(arith::AndIOp::create(builder, loc, inside, isColumnInside)) : isColumnInside;
+      Value inside = both(share.isInside[group], isColumnInside);
       if (inside)
         evaluator->enterIf(loc, inside);
       for (auto [result, list] : llvm::zip(results, values))
@@ -580,21 +561,17 @@ private:
     return success();
   }
 
-  func::FuncOp function;
   RowsAttr strategy;
   RowSharing sharing;
   int64_t runs, lanes, threads;
   std::optional<unsigned> tileDim;
   int64_t tileSize;
-  OpBuilder builder;
-  Location loc;
   SmallVector<MaterializeInDestinationOp> results;
   DenseMap<Operation *, bool> needs;
   SmallVector<Reduction> reductions;
   SmallVector<int64_t> alongDims; // of the result: those that run along a row
-  ElementEvaluator *evaluator = nullptr;
-  SmallVector<Value> row; // the place of the row; what lies along it is of no meaning
-  Value part, parts;      // this thread's number among those that share a row, and how many they are
+  SmallVector<Value> row;         // the place of the row; what lies along it is of no meaning
+  Value part, parts;              // this thread's number among those that share a row, and how many they are
   Value ownColumn, isColumnInside;
   SmallVector<Value> memories;
 };

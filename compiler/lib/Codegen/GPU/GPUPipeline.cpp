@@ -13,7 +13,7 @@ void vx::buildGPUKernelPipeline(OpPassManager &pm, const TargetSpec &spec) {
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
   function.addPass(createGPULowerAttentionPass());
-  function.addPass(createGPULowerContractionPass(spec));
+  function.addPass(createGPULowerProductsPass(spec));
   function.addPass(createGPULowerReductionsPass());
   function.addPass(createGPULowerTopPlacesPass());
   function.addPass(createGPULowerSelectBoxesPass());

@@ -95,7 +95,7 @@ def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp
                            "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
-def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::FuncOp"> {
+def GPULowerProductsPass : Pass<"vx-gpu-lower-products", "::mlir::func::FuncOp"> {
   let summary = "Compute a contraction with register blocks and staging in workgroup memory";
   let description = [{
     For kernels of the strategies `tiled_product` and `mma`. Each step over the summed dimensions of the anchor (`step` positions) copies a
@@ -106,7 +106,8 @@ def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::Fu
     With `slices` above 1 the threads form that many slices, and each computes the whole tile for its share of the steps; their sums are
     added in workgroup memory. That keeps a device busy when the result is small.
 
-    A convolution is the same with the filter as one factor and the patches of the input as the other one.
+    A convolution is the same with the filter as one factor and the patches of the input as the other one. With groups a tile has filters of
+    one group: their number in a tile divides that in a group.
 
     With the strategy `mma` each subgroup has a part of the tile, in accumulators of matrix fragments (`!vxk.fragment`), and adds products of
     fragments that it reads from workgroup memory:
@@ -116,13 +117,13 @@ def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::Fu
 
     `stages` buffers form a ring. A factor that is multiplied as it is in its buffer, at addresses that are known to be aligned, is loaded
     by `vxk.async_copy` if the target has it, else through registers. A target without fragments for the factors computes the same tile in
-    blocks. `createGPULowerContractionPass` gets the fragments and copies of the target; the pass by its name assumes none.
+    blocks. `createGPULowerProductsPass` gets the fragments and copies of the target; the pass by its name assumes none.
 
     Bytes are staged four neighbours along the sum at a time where the target has an instruction for `vxk.dot`: an element of workgroup memory
     is four places of the sum then, and `step` counts elements. Elsewhere a product of factors that were widened from at most 16 bits is
     marked `vxk.few_bits`, which ROCm multiplies and adds at its full rate.
 
-    A kernel with an anchor of another form (another reduction than a sum of products, groups, a result that is read across elements) is
+    A kernel with an anchor of another form (another reduction than a sum of products, groups of one filter, a result that is read across elements) is
     left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes. Numerics: the order of each sum depends on the strategy only,
     so it is the same on each run.
   }];

@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-contraction))"
+// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-products))"
 
 // A strategy by hand, or from a tuning record, that does not fit the contraction of its kernel.
 // expected-error @+1 {{expects a strategy that fits its contraction: a tile size for each of 2 dimensions, got #vx.tiled_product<tile = [16], block_rows = 1, block_columns = 1, step = 8, slices = 4>}}
@@ -24,4 +24,13 @@ vx.kernel @blocks "x" symbols [] workgroups <4> #vx.tiled_product<tile = [2, 128
 ^bb0(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>):
   %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<16x16xf32>, tensor<16x16xf32>
   vx.yield %r : tensor<16x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expects a strategy that fits its contraction: a tile size that divides the 6 filters of a group for dimension 3, got 4}}
+vx.kernel @groups "x" symbols [] workgroups <4> #vx.tiled_product<tile = [1, 8, 8, 4], block_rows = 1, block_columns = 4, step = 8, slices = 1> {
+^bb0(%x: tensor<1x8x8x12xf32>, %w: tensor<12x6x3x3xf32>):
+  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 channels_last {vx.anchor} : tensor<1x8x8x12xf32>, tensor<12x6x3x3xf32>
+  vx.yield %r : tensor<1x8x8x12xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --split-input-file "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-contraction,canonicalize,cse))" | FileCheck %s
+// RUN: vx-opt %s --split-input-file "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-products,canonicalize,cse))" | FileCheck %s
 
 // A convolution by a tile: filters and patches go through workgroup memory, and each thread keeps 4 x 4 sums.
 // CHECK-LABEL: func.func @conv
