@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The news of version 28 of ONNX's ops, and Attention of version 25, against ONNX's own evaluator, on each device: whole outputs, with special values and the signs of zeros.
 
-  run_evaluated.py --bin BUILD/bin [--device cpu,vulkan] [--turns] [--filter TEXT]
+  run_evaluated.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
 
-Integers, moved elements and remainders are equal to the last bit. The sizes of the inputs are symbols. Several nodes are one module (run_nodes.py). With
---turns every sixth attention runs on all devices, and a half of the others on the first one only. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there, or none was chosen.
+Integers, moved elements and remainders are equal to the last bit. The sizes of the inputs are symbols. Several nodes are one module (run_nodes.py).
+Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there, or none was chosen.
 """
 import argparse
 import itertools
@@ -274,20 +274,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
-    parser.add_argument("--turns", action="store_true")
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
         wanted = [node for group, make in GROUPS.items() for node in make() if options.filter in group or options.filter in node.title]
-        dear = [node for node in wanted if node.op == "Attention"] if options.turns else []
-        everywhere = [node for node in wanted if node not in dear] + dear[::6]
-        for some, where in ((everywhere, devices), (dear[1::2], devices[:1])):
-            for _, same in itertools.groupby(sorted(some, key=lambda node: node.opset), key=lambda node: node.opset):
-                same = list(same)
-                for begin in range(0, len(same), SHARED):
-                    run(bench, same[begin:begin + SHARED], where)
+        for _, same in itertools.groupby(sorted(wanted, key=lambda node: node.opset), key=lambda node: node.opset):
+            same = list(same)
+            for begin in range(0, len(same), SHARED):
+                run(bench, same[begin:begin + SHARED], devices)
         if options.filter in "six bits":
             check_six_bits(bench, devices[0])
         if options.filter in "gradients":
