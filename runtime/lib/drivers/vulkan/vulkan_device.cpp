@@ -18,14 +18,16 @@ static constexpr uint64_t MinAllocation = VX_BUFFER_ALIGNMENT;
 // A wait asks the device this long before it sleeps.
 static constexpr std::chrono::milliseconds SpinTime{1};
 
-// Blocks that are kept for the next allocation: the largest one, and all together.
-static constexpr uint64_t MaxKeptBlock = uint64_t(32) << 20;
-static constexpr uint64_t MaxKeptBytes = uint64_t(128) << 20;
-
 VulkanMemory::VulkanMemory(Ref<VulkanDevice> owner, const Block &block, uint64_t size)
     : Memory(block.address, size, block.host), owner(std::move(owner)), block(block) {}
 
 VulkanMemory::~VulkanMemory() { owner->giveBack(block); }
+
+void DestroyBlock::operator()(const Block *block) const {
+  if (!device->isHung())
+    device->destroy(block->buffer, block->memories);
+  delete block;
+}
 
 VulkanExecutable::~VulkanExecutable() {
   if (owner->isHung())
@@ -95,7 +97,7 @@ Status VulkanDevice::initialise() {
 VulkanDevice::~VulkanDevice() {
   if (!device || isHung())
     return;
-  (void)freeKept();
+  (void)freeBlocks.dropAll();
   // Opening may have stopped before the functions were there.
   if (vk.DestroyPipelineCache && pipelineCache)
     vk.DestroyPipelineCache(device, pipelineCache, nullptr);
@@ -215,7 +217,7 @@ static uint64_t capacityFor(uint64_t size, uint64_t maxAllocation) {
   size = std::max((size + 3) / 4 * 4, MinAllocation);
   const uint64_t step = std::max(std::bit_floor(size) / 8, MinAllocation);
   const uint64_t capacity = (size + step - 1) / step * step;
-  return size > MaxKeptBlock || capacity > maxAllocation ? size : capacity;
+  return capacity > maxAllocation ? size : capacity;
 }
 
 Status VulkanDevice::allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memory) {
@@ -228,56 +230,26 @@ Status VulkanDevice::allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memo
   Block block;
   block.isForKernels = use == Use::Kernels;
   block.capacity = capacityFor(size, physical.maxAllocation);
-  if (!block.isForKernels || !takeKept(block.capacity, block)) {
+  if (auto kept = block.isForKernels ? freeBlocks.take(block.capacity) : std::nullopt) {
+    block = **kept;
+    delete kept->release();
+  } else {
     Status status = makeBlock(size, use, block);
-    // What is kept may be what is missing.
-    if (status.code() == VX_OUT_OF_MEMORY && freeKept())
+    // The memory of free blocks may be what is missing.
+    if (status.code() == VX_OUT_OF_MEMORY && freeBlocks.dropAll())
       status = makeBlock(size, use, block);
     VX_RETURN_IF_ERROR(std::move(status));
   }
+  if (block.isForKernels)
+    freeBlocks.noteUsed(block.capacity);
   memory = makeRef<VulkanMemory>(Ref<VulkanDevice>(this), block, size);
   return okStatus();
 }
 
-bool VulkanDevice::takeKept(uint64_t capacity, Block &block) {
-  std::lock_guard lock(keptMutex);
-  auto found = kept.find(capacity);
-  if (found == kept.end() || found->second.empty())
-    return false;
-  block = found->second.back();
-  found->second.pop_back();
-  keptBytes -= capacity;
-  return true;
-}
-
 void VulkanDevice::giveBack(const Block &block) {
-  if (isHung())
-    return;
-  if (block.isForKernels && block.capacity <= MaxKeptBlock && !isLost()) {
-    std::lock_guard lock(keptMutex);
-    if (keptBytes + block.capacity <= MaxKeptBytes) {
-      kept[block.capacity].push_back(block);
-      keptBytes += block.capacity;
-      return;
-    }
-  }
-  destroy(block.buffer, block.memories);
-}
-
-bool VulkanDevice::freeKept() {
-  std::map<uint64_t, std::vector<Block>> blocks;
-  {
-    std::lock_guard lock(keptMutex);
-    blocks.swap(kept);
-    keptBytes = 0;
-  }
-  bool any = false;
-  for (const auto &[capacity, list] : blocks)
-    for (const Block &block : list) {
-      destroy(block.buffer, block.memories);
-      any = true;
-    }
-  return any;
+  std::unique_ptr<const Block, DestroyBlock> freed(new Block(block), {this});
+  if (block.isForKernels && !isLost())
+    freeBlocks.give(std::move(freed), block.capacity);
 }
 
 void VulkanDevice::destroy(api::Buffer buffer, const std::vector<api::DeviceMemory> &memories) {

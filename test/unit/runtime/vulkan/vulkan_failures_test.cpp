@@ -262,21 +262,21 @@ TEST_F(VulkanFailures, bufferOverSeveralMemories) {
   ASSERT_OK(stream->upload({memory.get(), size - 4, 4}, &sent));
   ASSERT_OK(stream->download({memory.get(), size - 4, 4}, &received));
   EXPECT_EQ(received, sent);
-  memory = nullptr;
 
-  EXPECT_FAILS(device->allocate(size, hal::MemoryKind::Staging, memory), VX_OUT_OF_MEMORY,
+  Ref<hal::Memory> other; // while the first one is in use
+  EXPECT_FAILS(device->allocate(size, hal::MemoryKind::Staging, other), VX_OUT_OF_MEMORY,
                "asked for 41943044 bytes, but device 'Stand-in 0' allows at most 16777316 in one buffer");
-  EXPECT_FAILS(device->allocate((64 << 20) + 1, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+  EXPECT_FAILS(device->allocate((64 << 20) + 1, hal::MemoryKind::Device, other), VX_OUT_OF_MEMORY,
                "asked for 67108865 bytes, but device 'Stand-in 0' allows at most 67108864 in one buffer");
   const size_t before = stand->live.size();
   stand->fail("vkAllocateMemory", vulkan::api::ErrorOutOfDeviceMemory, /*after=*/2);
-  EXPECT_FAILS(device->allocate(size, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+  EXPECT_FAILS(device->allocate(size, hal::MemoryKind::Device, other), VX_OUT_OF_MEMORY,
                "asked for 41943044 bytes, but device 'Stand-in 0' has 1073741824 bytes in all");
   stand->failures.clear();
   for (const char *function : {"vkQueueBindSparse", "vkCreateSemaphore", "vkWaitSemaphores"}) {
     fail(function, vulkan::api::ErrorUnknown);
     EXPECT_FAILS(
-        device->allocate(size, hal::MemoryKind::Device, memory), VX_INTERNAL,
+        device->allocate(size, hal::MemoryKind::Device, other), VX_INTERNAL,
         fmt::format("asked for 41943044 bytes: {} failed with ERROR_UNKNOWN on device 'Stand-in 0'", function));
     stand->failures.clear();
   }
@@ -429,6 +429,23 @@ TEST_F(VulkanFailures, memoryIsUsedAgain) {
   fail("vkAllocateMemory", vulkan::api::ErrorOutOfDeviceMemory);
   EXPECT_EQ(device->allocate(50000, hal::MemoryKind::Device, memory).code(), VX_OUT_OF_MEMORY);
   EXPECT_EQ(stand->live.size(), before - 4) << "two buffers and their memory";
+}
+
+// So does a large one, which takes the driver the longest.
+TEST_F(VulkanFailures, muchMemoryIsUsedAgain) {
+  open();
+  constexpr uint64_t size = uint64_t(48) << 20;
+  Ref<hal::Memory> memory, other;
+  ASSERT_OK(device->allocate(size, hal::MemoryKind::Device, memory));
+  ASSERT_OK(device->allocate(size, hal::MemoryKind::Device, other));
+  memory = nullptr;
+  stand->forget();
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_OK(device->allocate(size, hal::MemoryKind::Device, memory));
+    memory = nullptr;
+  }
+  EXPECT_EQ(stand->count("vkAllocateMemory"), 0);
+  EXPECT_EQ(stand->count("vkFreeMemory"), 0);
 }
 
 TEST_F(VulkanFailures, memoryThatIsNotAsWanted) {
