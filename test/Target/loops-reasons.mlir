@@ -81,8 +81,8 @@ func.func @sizes(%x: tensor<1x9x9x4xf32>, %w: tensor<?x2x3x3xf32, #vx.enc<[2 * f
 
 // CPU-LABEL: func.func @dimensions(
 // CPU:         vx.loops_reason = "its columns or its sum run along several dimensions"
-func.func @dimensions(%a: tensor<20x64xf32>, %b: tensor<64x8x9xf32>) -> tensor<20x8x9xf32> {
-  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<20x64xf32>, tensor<64x8x9xf32>
+func.func @dimensions(%a: tensor<20x64xf32>, %b: tensor<8x64x9xf32>) -> tensor<20x8x9xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] : tensor<20x64xf32>, tensor<8x64x9xf32>
   return %0 : tensor<20x8x9xf32>
 }
 

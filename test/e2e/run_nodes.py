@@ -73,7 +73,7 @@ def nodes():
     for title, channels, filters, kernel, options in (
             ("plain", 3, 4, (3, 3), {}), ("strided", 3, 4, (2, 2), {"strides": [2, 2]}), ("wide stride", 3, 2, (2, 3), {"strides": [3, 4]}),
             ("padded", 3, 4, (3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1]}), ("more", 3, 4, (3, 3), {"strides": [2, 2], "pads": [1, 0, 1, 2], "output_padding": [1, 1]}),
-            ("dilated", 3, 4, (3, 2), {"dilations": [2, 3]}), ("grouped", 4, 3, (3, 3), {"group": 2, "strides": [2, 1]}), ("depthwise", 4, 1, (3, 3), {"group": 4}),
+            ("dilated", 3, 4, (3, 2), {"dilations": [2, 3]}), ("many filters", 3, 13, (3, 2), {"strides": [2, 1], "pads": [1, 0, 1, 1]}), ("grouped", 4, 3, (3, 3), {"group": 2, "strides": [2, 1]}), ("depthwise", 4, 1, (3, 3), {"group": 4}),
             ("same upper", 3, 4, (3, 3), {"strides": [2, 2], "auto_pad": "SAME_UPPER"}), ("same lower", 3, 4, (3, 3), {"strides": [2, 2], "auto_pad": "SAME_LOWER"})):
         yield Node(f"transposed convolution, {title}", "ConvTranspose", {"x": normal(2, channels, 5, 6), "w": normal(channels, filters, *kernel), "b": normal(
             filters * options.get("group", 1))}, terms=channels * kernel[0] * kernel[1] + 1, constants=("w", "b"), **options)
@@ -87,12 +87,14 @@ def nodes():
                                                       (3, 2, 2, 1, 0, 0), (3, 2, 3, 0, 2, 1), (5, 3, 2, 2, 2, 0), (4, 4, 2, 1, 1, 0), (4, 6, 4, 0, 0, 0), (3, 4, 6, 2, 3, 2), (2, 2, 4, 0, 1, 0)):
         infinite = whole(2, 4, 6)
         infinite[1, 2, 3] = np.inf
-        yield Node(f"transposed convolution of {kernel} taps, stride {stride}, dilation {dilation}", "ConvTranspose", {"x": infinite, "w": whole(4, 3, kernel)}, constants=("w",),
-                   strides=[stride], dilations=[dilation], pads=[low, high], output_padding=[more], group=2)
+        for filters, groups in ((3, 2), (3, 1), (13, 1)):  # with few filters, products of all taps are summed
+            yield Node(f"transposed convolution of {kernel} taps, stride {stride}, dilation {dilation}, {filters} filters in {groups} groups", "ConvTranspose",
+                       {"x": infinite, "w": whole(4, filters, kernel)}, constants=("w",), strides=[stride], dilations=[dilation], pads=[low, high], output_padding=[more], group=groups)
     yield Node("transposed convolution of one place, very wide stride and a dilation", "ConvTranspose", {"x": whole(1, 1, 1), "w": whole(1, 1, 2)}, constants=("w",), strides=[100003],
                dilations=[2], fixed=("x",))
-    yield Node("transposed convolution, other phases by dimension", "ConvTranspose", {"x": whole(1, 2, 4, 3, 5), "w": whole(2, 3, 3, 2, 4)}, constants=("w",), strides=[2, 3, 1],
-               dilations=[1, 1, 2], pads=[1, 0, 2, 0, 1, 2])
+    for samples, filters in ((1, 3), (2, 3), (1, 13)):
+        yield Node(f"transposed convolution, other phases by dimension, {samples} samples, {filters} filters", "ConvTranspose",
+                   {"x": whole(samples, 2, 4, 3, 5), "w": whole(2, filters, 3, 2, 4)}, constants=("w",), strides=[2, 3, 1], dilations=[1, 1, 2], pads=[1, 0, 2, 0, 1, 2])
     for title, channels, filter, options in (
             ("plain", 3, (4, 3, 3, 2), {}), ("strided", 3, (4, 3, 3, 3), {"strides": [2, 3], "pads": [1, 0, 2, 1]}), ("grouped", 4, (6, 2, 2, 3), {"group": 2}),
             ("dilated", 3, (2, 3, 2, 3), {"dilations": [3, 2], "pads": [2, 1, 0, 1]}), ("stated", 3, (4, 3, 3, 2), {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER"})):

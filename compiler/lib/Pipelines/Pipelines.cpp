@@ -188,7 +188,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   SplitWeightBlocksPassOptions splitBlocks;
   splitBlocks.strictMath = strictMath;
   pm.addNestedPass<func::FuncOp>(createSplitWeightBlocksPass(splitBlocks));
-  pm.addNestedPass<func::FuncOp>(createJoinSummedDimsPass());
+  pm.addNestedPass<func::FuncOp>(createJoinContractDimsPass());
   if (backend.splitsReductions())
     pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
   pm.addNestedPass<func::FuncOp>(createChooseProductsPass(

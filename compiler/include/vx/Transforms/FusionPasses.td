@@ -217,8 +217,8 @@ def JoinColumnSumsPass : Pass<"vx-join-column-sums", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
-def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
-  let summary = "Make one dimension of neighbours that a contraction sums";
+def JoinContractDimsPass : Pass<"vx-join-contract-dims", "::mlir::func::FuncOp"> {
+  let summary = "Make one dimension of neighbours that a contraction sums, or that are its columns";
   let description = [{
     Dimensions that a contraction sums and that are neighbours in both operands, in the same order, become one by a reshape of each:
 
@@ -228,7 +228,9 @@ def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
         %2 = vx.reshape %b : ... -> tensor<4096x64xf32>
         %0 = vx.contract %1, %2 batch = [] x [] contracting = [0] x [0] : tensor<4096x768xf32>, tensor<4096x64xf32>
 
-    Strategies know sums along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph
+    So do the dimensions that the right factor alone has, where they are neighbours: the columns of the product. Its result is reshaped then.
+
+    Strategies know sums and columns along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph
     phase, an expression for each dimension. Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];

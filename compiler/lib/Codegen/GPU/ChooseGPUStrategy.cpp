@@ -82,18 +82,20 @@ public:
 
   /// With rows or columns of which a tile has a divisor of `group`, which is a multiple of kGroupTile.
   Tile chooseOfGroup(int64_t group, bool isRows) {
-    for (int64_t narrow : {128, 64, 32, 16, 8, 4})
+    constexpr int64_t kMost = 128, kSubgroup = 32;
+    for (int64_t narrow = std::min(group, kMost); narrow > 0; narrow -= kGroupTile)
       for (int64_t wide : {512, 256, 128, 64, 32, 16})
-        for (int64_t step : {8, 4}) {
-          if (group % narrow != 0)
-            continue;
-          Tile tile{wide, narrow, wide >= 64 && narrow >= 16 ? 8 : 4, narrow >= 128 ? 8 : 4, /*slices=*/1, step};
-          if (isRows) {
-            std::swap(tile.rows, tile.columns);
-            std::swap(tile.blockRows, tile.blockColumns);
+        for (int64_t block : {8, 4})
+          for (int64_t step : {8, 4}) {
+            Tile tile{wide, narrow, block, narrow % 8 == 0 && narrow >= 24 ? 8 : 4, /*slices=*/1, step};
+            if (group % narrow != 0 || tile.threads() % kSubgroup != 0)
+              continue;
+            if (isRows) {
+              std::swap(tile.rows, tile.columns);
+              std::swap(tile.blockRows, tile.blockColumns);
+            }
+            consider(tile);
           }
-          consider(tile);
-        }
     return *best;
   }
 

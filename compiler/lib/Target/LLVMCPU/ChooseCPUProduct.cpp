@@ -130,7 +130,7 @@ SmallVector<ProductCandidate> chooseContraction(ContractOp op, const ProductFact
     return loops(LoopsReason::dimensions);
   // Packed loops multiply a vector of columns at a time. A factor that is not packed before is packed by each tile of
   // rows: copied, or transposed where its columns are rows of memory. Plain loops read such columns a vector at a time,
-  // and once for each row.
+  // and once for each row, where the rows of the other factor are rows of memory, too.
   constexpr double ofColumns = 0.37, ofDepth = 1.1, copied = 0.15, transposed = 0.35, rowTile = 132;
   const auto lanes = static_cast<double>(countLanes(getElementTypeOrSelf(op.getType())));
   const bool isTransposed = op.getRhsContracting().front() == rhs.getRank() - 1;
@@ -142,7 +142,8 @@ SmallVector<ProductCandidate> chooseContraction(ContractOp op, const ProductFact
   // Plain loops add the products of a sum in another order than packed loops. Beyond 8 rows the rows are often those of
   // joined requests, and a request must get the same bits in a batch of any size.
   constexpr double mostRows = 8;
-  if (!isPacked && isTransposed && sizes.rows <= mostRows)
+  const bool readsVectors = op.getLhsContracting().front() == typeOf(op.getLhs()).getRank() - 1 || sizes.rows == 1;
+  if (!isPacked && isTransposed && readsVectors && sizes.rows <= mostRows)
     candidates.push_back(inLoops(context, LoopsReason::narrow,
                                  sizes.batch * sizes.rows * sizes.columns * std::ceil(sizes.depth / lanes) * ofDepth));
   return candidates;

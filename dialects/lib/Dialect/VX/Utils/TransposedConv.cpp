@@ -191,6 +191,124 @@ Value TransposedConv::emit() {
   return g.slice(g.reshape(g.transpose(places, permutation), joined), starts, all, SmallVector<int64_t>(all.size(), 1));
 }
 
+/// Few filters: the products of all taps, [N, k..., C, o...], then the sums of those that meet, dimension by dimension.
+/// Vectors run along the places, where those of a convolution would run along C.
+class ProductOfTaps {
+public:
+  ProductOfTaps(GraphBuilder &g, Value input, Value filter)
+      : g(g), input(input), filter(filter), spatial(g.typeOf(filter).getRank() - 2) {}
+
+  ArrayRef<DimAttr> sizes, pads;
+  ArrayRef<int64_t> strides, dilations;
+
+  /// Whether the products of a sample are few enough to be stored.
+  bool isSmall();
+  Value emit();
+
+private:
+  Value multiply();
+  Value addTaps(Value products, int64_t d);
+
+  GraphBuilder &g;
+  Value input, filter;
+  int64_t spatial;
+};
+
+bool ProductOfTaps::isSmall() {
+  constexpr int64_t mostFilters = 12, mostProducts = 1 << 20, mostOfInput = 8, mostStride = 8;
+  RankedTensorType filterType = g.typeOf(filter), inputType = g.typeOf(input);
+  Type element = inputType.getElementType();
+  // Parts of a sum of fewer bits would be rounded.
+  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() < 32 || !filterType.hasStaticShape() ||
+      filterType.getDimSize(1) > mostFilters ||
+      llvm::any_of(strides, [](int64_t stride) { return stride > mostStride; }))
+    return false;
+  int64_t products = filterType.getNumElements() / std::max<int64_t>(filterType.getDimSize(0), 1);
+  if (llvm::any_of(inputType.getShape().drop_front(2), ShapedType::isDynamic))
+    return products <= mostOfInput * filterType.getDimSize(0);
+  for (int64_t size : inputType.getShape().drop_front(2))
+    products *= size;
+  return products <= mostProducts;
+}
+
+/// [N, k..., C, o...]
+Value ProductOfTaps::multiply() {
+  SmallVector<DimAttr> inputDims = getDims(g.typeOf(input)), filterDims = getDims(g.typeOf(filter));
+  SmallVector<int64_t> permutation; // k..., C, M
+  DimAttr rows = filterDims[1], places = g.dim(1);
+  SmallVector<DimAttr> dims = {inputDims[0]};
+  for (int64_t d = 0; d < spatial; ++d) {
+    permutation.push_back(2 + d);
+    dims.push_back(filterDims[2 + d]);
+    rows = rows * filterDims[2 + d];
+    places = places * inputDims[2 + d];
+  }
+  permutation.append({1, 0});
+  dims.push_back(filterDims[1]);
+  dims.append(inputDims.begin() + 2, inputDims.end());
+  Value taps = g.reshape(g.transpose(filter, permutation), {rows, filterDims[0]});
+  if (inputDims[0].asConstant() == 1)
+    return g.reshape(g.emit<ContractOp>(taps, g.reshape(input, {inputDims[1], places}), ArrayRef<int64_t>(),
+                                        ArrayRef<int64_t>(), ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0}),
+                     dims);
+  Value ofSample = g.broadcast(taps, {inputDims[0], rows, filterDims[0]});
+  return g.reshape(g.emit<ContractOp>(ofSample, g.reshape(input, {inputDims[0], inputDims[1], places}),
+                                      ArrayRef<int64_t>{0}, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{2},
+                                      ArrayRef<int64_t>{1}),
+                   dims);
+}
+
+/// Sums over the taps of dimension d. The remainder r takes the dimension of the taps, and q that of the places, where
+/// q * stride + r is the place in the result.
+Value ProductOfTaps::addTaps(Value products, int64_t d) {
+  SmallVector<DimAttr> dims = getDims(g.typeOf(products));
+  const int64_t kernel = *dims[1 + d].asConstant(), stride = strides[d], dilation = dilations[d];
+  const int64_t tapDim = 1 + d, placeDim = static_cast<int64_t>(dims.size()) - spatial + d;
+  const int64_t mostDelay = (kernel - 1) * dilation / stride;
+  SmallVector<Value> parts;
+  for (int64_t remainder = 0; remainder < stride; ++remainder) {
+    Value sum;
+    for (int64_t tap = 0; tap < kernel; ++tap) {
+      if (tap * dilation % stride != remainder)
+        continue;
+      SmallVector<DimAttr> starts(dims.size(), g.dim(0)), one = dims, low = starts, high = starts;
+      starts[tapDim] = g.dim(tap);
+      one[tapDim] = g.dim(1);
+      low[placeDim] = g.dim(tap * dilation / stride);
+      high[placeDim] = g.dim(mostDelay - tap * dilation / stride);
+      Value moved = g.pad(g.slice(products, starts, one, SmallVector<int64_t>(dims.size(), 1)), low, high);
+      sum = sum ? g.emit<AddOp>(sum, moved) : moved;
+    }
+    if (!sum) {
+      SmallVector<DimAttr> all = dims;
+      all[tapDim] = g.dim(1);
+      all[placeDim] = all[placeDim] + mostDelay;
+      sum = g.broadcast(g.emitScalar(0, g.typeOf(products).getElementType()), all);
+    }
+    parts.push_back(sum);
+  }
+  return parts.size() == 1 ? parts.front() : g.emit<ConcatOp>(ValueRange(parts), tapDim);
+}
+
+Value ProductOfTaps::emit() {
+  Value sums = multiply(); // later [N, r..., k..., C, q..., o...]
+  for (int64_t d = 0; d < spatial && sums; ++d)
+    sums = addTaps(sums, d);
+  if (!sums)
+    return {};
+  SmallVector<DimAttr> dims = getDims(g.typeOf(sums)), joined = {dims[0], dims[1 + spatial]};
+  SmallVector<DimAttr> low = {g.dim(0), g.dim(0)}, high = low;
+  SmallVector<int64_t> permutation = {0, 1 + spatial};
+  for (int64_t d = 0; d < spatial; ++d) {
+    permutation.append({2 + spatial + d, 1 + d});
+    joined.push_back(dims[2 + spatial + d] * strides[d]);
+    // Output padding lies after the last place.
+    low.push_back(g.dim(0) - pads[d]);
+    high.push_back(pads[d] + sizes[d] - joined.back());
+  }
+  return g.pad(g.reshape(g.transpose(sums, permutation), joined), low, high);
+}
+
 /// [M, C / groups, k...] as the filter of the convolution that goes the other way: [C, M / groups, k...], mirrored.
 Value mirrorFilter(GraphBuilder &g, Value filter, int64_t groups) {
   SmallVector<DimAttr> dims = getDims(g.typeOf(filter)), starts = {g.dim(0), g.dim(0)};
@@ -246,6 +364,13 @@ Value emitTransposedConv(GraphBuilder &g, Value input, Value filter, ArrayRef<Di
                          ArrayRef<int64_t> dilations, ArrayRef<DimAttr> pads, int64_t groups) {
   if (!g.typeOf(input) || !g.typeOf(filter))
     return {};
+  ProductOfTaps product(g, input, filter);
+  product.sizes = sizes;
+  product.strides = strides;
+  product.dilations = dilations;
+  product.pads = pads;
+  if (groups == 1 && product.isSmall())
+    return product.emit();
   // Where nothing is skipped, or the taps are not known, one convolution does; so it does instead of very many.
   constexpr size_t mostConvs = 16;
   size_t convs = 1;

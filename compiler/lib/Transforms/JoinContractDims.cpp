@@ -1,4 +1,5 @@
-// Neighbouring dimensions that a contraction sums are one: kernels know sums along one dimension best.
+// Neighbouring dimensions that a contraction sums, or that its right factor alone has, are one: kernels know sums and
+// columns along one dimension best.
 
 #include "JoinDims.h"
 #include "vx/Analysis/LowBitWeights.h"
@@ -12,7 +13,7 @@ using namespace mlir;
 
 namespace vx {
 
-#define GEN_PASS_DEF_JOINSUMMEDDIMSPASS
+#define GEN_PASS_DEF_JOINCONTRACTDIMSPASS
 #include "vx/Transforms/FusionPasses.h.inc"
 
 namespace {
@@ -44,7 +45,24 @@ Side join(GraphBuilder &g, Value value, ArrayRef<int64_t> batch, ArrayRef<int64_
   return side;
 }
 
-LogicalResult joinSummedDims(ContractOp op) {
+/// The dimensions of the right factor that follow one another and are neither batch nor summed, but the first of them.
+/// Empty where others are between.
+llvm::SmallDenseSet<int64_t> findColumns(ContractOp op) {
+  llvm::SmallDenseSet<int64_t> joined;
+  std::optional<int64_t> last;
+  for (int64_t d = 0; d < typeOf(op.getRhs()).getRank(); ++d) {
+    if (llvm::is_contained(op.getRhsBatch(), d) || llvm::is_contained(op.getRhsContracting(), d))
+      continue;
+    if (last && *last + 1 != d)
+      return {};
+    if (last)
+      joined.insert(d);
+    last = d;
+  }
+  return joined;
+}
+
+LogicalResult joinNeighbours(ContractOp op) {
   if (decodesLowBits(op.getRhs())) // in blocks that have numbers of their own
     return success();
   auto pairs = llvm::map_to_vector(llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()),
@@ -56,7 +74,9 @@ LogicalResult joinSummedDims(ContractOp op) {
       lhsJoined.insert(pairs[i].lhs);
       rhsJoined.insert(pairs[i].rhs);
     }
-  if (lhsJoined.empty())
+  llvm::SmallDenseSet<int64_t> columns = findColumns(op);
+  rhsJoined.insert(columns.begin(), columns.end());
+  if (rhsJoined.empty())
     return success();
   OpBuilder builder(op);
   GraphBuilder g(builder, op.getLoc());
@@ -69,6 +89,8 @@ LogicalResult joinSummedDims(ContractOp op) {
   Side rhs = join(g, op.getRhs(), op.getRhsBatch(), rhsSummed, rhsJoined);
   Value result = g.emit<ContractOp>(lhs.value, rhs.value, lhs.batch, rhs.batch, lhs.contracting, rhs.contracting,
                                     op.getSumsAttr(), op.getFactorsAttr());
+  if (!columns.empty())
+    result = g.reshape(result, getDims(op.getResult().getType()));
   if (g.hasRefused())
     return failure();
   op.getResult().replaceAllUsesWith(result);
@@ -76,12 +98,12 @@ LogicalResult joinSummedDims(ContractOp op) {
   return success();
 }
 
-struct JoinSummedDimsPass : impl::JoinSummedDimsPassBase<JoinSummedDimsPass> {
+struct JoinContractDimsPass : impl::JoinContractDimsPassBase<JoinContractDimsPass> {
   void runOnOperation() override {
     SmallVector<ContractOp> contractions;
     getOperation().walk([&](ContractOp op) { contractions.push_back(op); });
     for (ContractOp op : contractions)
-      if (failed(joinSummedDims(op)))
+      if (failed(joinNeighbours(op)))
         return signalPassFailure();
   }
 };

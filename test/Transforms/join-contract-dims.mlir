@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --vx-join-summed-dims --vx-join-reduced-dims | FileCheck %s
+// RUN: vx-opt %s --vx-join-contract-dims --vx-join-reduced-dims | FileCheck %s
 
 vx.symbol "n"
 
@@ -31,6 +31,20 @@ func.func @apart(%a: tensor<3x5x7xf32>, %b: tensor<3x2x5xf32>, %c: tensor<5x3xf3
   %0 = vx.contract %a, %b batch = [] x [] contracting = [0, 1] x [0, 2] : tensor<3x5x7xf32>, tensor<3x2x5xf32>
   %1 = vx.contract %a, %c batch = [] x [] contracting = [0, 1] x [1, 0] : tensor<3x5x7xf32>, tensor<5x3xf32>
   return %0, %1 : tensor<7x2xf32>, tensor<7xf32>
+}
+
+// Columns in two dimensions, as einsum has them, are one; apart from each other they stay two.
+// CHECK-LABEL: func.func @columns(
+// CHECK-DAG:     %[[B:.+]] = vx.reshape %arg1 : tensor<2x88x10x4xf32> -> tensor<2x88x40xf32>
+// CHECK:         %[[R:.+]] = vx.contract %{{.+}}, %[[B]] batch = [0] x [0] contracting = [2] x [1]
+// CHECK:         vx.reshape %[[R]] : tensor<2x19x40xf32> -> tensor<2x19x10x4xf32>
+// CHECK-NOT:     vx.reshape
+// CHECK:         vx.contract %{{.+}}, %arg2 batch = [] x [] contracting = [1] x [1]
+func.func @columns(%a: tensor<2x19x88xf32>, %b: tensor<2x88x10x4xf32>, %c: tensor<5x7x3xf32>, %d: tensor<9x7xf32>)
+    -> (tensor<2x19x10x4xf32>, tensor<9x5x3xf32>) {
+  %0 = vx.contract %a, %b batch = [0] x [0] contracting = [2] x [1] : tensor<2x19x88xf32>, tensor<2x88x10x4xf32>
+  %1 = vx.contract %d, %c batch = [] x [] contracting = [1] x [1] : tensor<9x7xf32>, tensor<5x7x3xf32>
+  return %0, %1 : tensor<2x19x10x4xf32>, tensor<9x5x3xf32>
 }
 
 // Neighbouring axes of a reduction are one, through elementwise ops that nothing else reads.
