@@ -281,15 +281,14 @@ static void importBitShift(NodeImporter &n) {
     return isComplement ? n.emit<SelectOp>(isComplement, n.emit<NotOp>(number), number) : number;
   };
   value = complement(value);
-  // 2^amount: of each bit of the amount that is set, 2^(that bit's number). The highest power of a signed type wraps to
-  // the least number, by which products wrap as a shift does, and quotients are 0.
-  Value power = n.splatLike(1, value);
+  // For each bit of the amount that is set, a product with 2^(that bit's number), or the quotient.
+  Value shifted = value;
   for (unsigned bit = 1; bit < type.getWidth(); bit *= 2) {
     Value isSet = n.emit<CompareOp>(ComparePredicate::ne, n.emit<AndOp>(amount, n.splatLike(bit, amount)), zero);
-    Value factor = n.emit<SelectOp>(isSet, n.splatLike(std::ldexp(1.0, int(bit)), power), n.splatLike(1, power));
-    power = n.emit<MulOp>(power, factor);
+    Value power = n.splatLike(std::ldexp(1.0, int(bit)), value);
+    Value part = isLeft ? n.emit<MulOp>(shifted, power) : n.emit<DivOp>(shifted, power);
+    shifted = n.emit<SelectOp>(isSet, part, shifted);
   }
-  Value shifted = isLeft ? n.emit<MulOp>(value, power) : n.emit<DivOp>(value, power);
   // All bits are shifted out by the type's width or more, and by less than 0.
   Value isInside = n.emit<CompareOp>(ComparePredicate::lt, amount, n.splatLike(type.getWidth(), amount));
   if (isSigned)

@@ -432,6 +432,18 @@ static void importCol2Im(NodeImporter &n) {
     throwInvalid("expects " + all.str() + " blocks, got " + describe(input.getType()));
   n.require(ConstraintKind::equal, all, dims[2]);
   spread.append(blocks);
+  Dims split = {dims[0], channels};
+  split.append(spread);
+  // Parts of a sum of fewer bits would be rounded.
+  Type element = elementOf(input);
+  if (canSumTaps(strides) && element.getIntOrFloatBitWidth() >= 32 &&
+      llvm::all_of(block, [](DimAttr size) { return size.asConstant().has_value(); })) {
+    Dims low;
+    for (size_t d = 0; d < count; ++d)
+      low.push_back(n.dim(pads[d]));
+    n.setOutput(0, emitTapSums(n, n.reshape(input, split), image, strides, dilations, low));
+    return;
+  }
   Type i64 = n.builder.getI64Type();
   Dims column = spread;
   column.push_back(n.dim(1));
@@ -445,8 +457,6 @@ static void importCol2Im(NodeImporter &n) {
     sum = n.emit<SubOp>(sum, n.splat(double(pads[d]), type));
     places.push_back(n.broadcastInDim(sum, column, {int64_t(d), int64_t(d + count)}));
   }
-  Dims split = {dims[0], channels};
-  split.append(spread);
   SmallVector<int64_t> order, axes;
   for (size_t d = 0; d < 2 * count; ++d)
     order.push_back(d + 2);
@@ -456,7 +466,7 @@ static void importCol2Im(NodeImporter &n) {
   Value updates = n.transpose(n.reshape(input, split), order);
   Dims result = {dims[0], channels};
   result.append(image);
-  Value zeros = n.splat(0, makeTensorType(result, elementOf(input)));
+  Value zeros = n.splat(0, makeTensorType(result, element));
   // An element in a pad has a position outside of the image and is left out.
   Value tuples = places.size() == 1 ? places[0] : n.emit<ConcatOp>(ValueRange(places), int64_t(2 * count));
   n.setOutput(0, n.emit<ScatterOp>(ScatterKind::add, zeros, tuples, updates, axes));

@@ -90,7 +90,10 @@ SmallVector<ProductCandidate> chooseConvolution(ConvOp conv, const ProductFacts 
   if (groups != 1 && (filter.isDynamicDim(0) || filter.getDimSize(0) < groups))
     return {inLoops(context, LoopsReason::sizes, /*nanoseconds=*/0, /*channelsLast=*/true)};
   const bool isKnown = filter.hasStaticShape() && filter.getNumElements() > 0, depthwise = isDepthwise(conv);
-  const bool isPacked = facts.isWeight || (facts.isLowBit && groups == 1);
+  // A filter of the call is packed in it where many places of the result read it.
+  constexpr double leastPlaces = 256;
+  const bool repaysPacking = isKnown && countProducts(conv, facts.ranges) / filter.getNumElements() >= leastPlaces;
+  const bool isPacked = facts.isWeight || (groups == 1 && (facts.isLowBit || repaysPacking));
   SmallVector<ProductCandidate> candidates = {
       inFamily(context, depthwise ? ProductFamily::cpu_depthwise : ProductFamily::cpu_product,
                isKnown ? estimateFilters(conv, facts.ranges) : 0, /*channelsLast=*/true, isPacked,

@@ -191,37 +191,14 @@ Value TransposedConv::emit() {
   return g.slice(g.reshape(g.transpose(places, permutation), joined), starts, all, SmallVector<int64_t>(all.size(), 1));
 }
 
-/// Few filters: the products of all taps, [N, k..., C, o...], then the sums of those that meet, dimension by dimension.
-/// Vectors run along the places, where those of a convolution would run along C.
-class ProductOfTaps {
-public:
-  ProductOfTaps(GraphBuilder &g, Value input, Value filter)
-      : g(g), input(input), filter(filter), spatial(g.typeOf(filter).getRank() - 2) {}
-
-  ArrayRef<DimAttr> sizes, pads;
-  ArrayRef<int64_t> strides, dilations;
-
-  /// Whether the products of a sample are few enough to be stored.
-  bool isSmall();
-  Value emit();
-
-private:
-  Value multiply();
-  Value addTaps(Value products, int64_t d);
-
-  GraphBuilder &g;
-  Value input, filter;
-  int64_t spatial;
-};
-
-bool ProductOfTaps::isSmall() {
-  constexpr int64_t mostFilters = 12, mostProducts = 1 << 20, mostOfInput = 8, mostStride = 8;
-  RankedTensorType filterType = g.typeOf(filter), inputType = g.typeOf(input);
+/// Whether the products of all taps of a sample are few enough to be stored, for a filter of few channels in the
+/// result: vectors run along the places of the products, where those of a convolution run along these channels.
+bool hasFewProducts(RankedTensorType inputType, RankedTensorType filterType) {
+  constexpr int64_t mostFilters = 12, mostProducts = 1 << 20, mostOfInput = 8;
   Type element = inputType.getElementType();
   // Parts of a sum of fewer bits would be rounded.
   if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() < 32 || !filterType.hasStaticShape() ||
-      filterType.getDimSize(1) > mostFilters ||
-      llvm::any_of(strides, [](int64_t stride) { return stride > mostStride; }))
+      filterType.getDimSize(1) > mostFilters)
     return false;
   int64_t products = filterType.getNumElements() / std::max<int64_t>(filterType.getDimSize(0), 1);
   if (llvm::any_of(inputType.getShape().drop_front(2), ShapedType::isDynamic))
@@ -231,20 +208,19 @@ bool ProductOfTaps::isSmall() {
   return products <= mostProducts;
 }
 
-/// [N, k..., C, o...]
-Value ProductOfTaps::multiply() {
+/// The products of all taps with all places, [N, C, k..., o...].
+Value multiplyTaps(GraphBuilder &g, Value input, Value filter) {
   SmallVector<DimAttr> inputDims = getDims(g.typeOf(input)), filterDims = getDims(g.typeOf(filter));
-  SmallVector<int64_t> permutation; // k..., C, M
+  SmallVector<DimAttr> dims = {inputDims[0], filterDims[1]};
+  SmallVector<int64_t> permutation = {1}; // C, k..., M
   DimAttr rows = filterDims[1], places = g.dim(1);
-  SmallVector<DimAttr> dims = {inputDims[0]};
-  for (int64_t d = 0; d < spatial; ++d) {
-    permutation.push_back(2 + d);
-    dims.push_back(filterDims[2 + d]);
-    rows = rows * filterDims[2 + d];
-    places = places * inputDims[2 + d];
+  for (size_t d = 2; d < filterDims.size(); ++d) {
+    permutation.push_back(d);
+    dims.push_back(filterDims[d]);
+    rows = rows * filterDims[d];
+    places = places * inputDims[d];
   }
-  permutation.append({1, 0});
-  dims.push_back(filterDims[1]);
+  permutation.push_back(0);
   dims.append(inputDims.begin() + 2, inputDims.end());
   Value taps = g.reshape(g.transpose(filter, permutation), {rows, filterDims[0]});
   if (inputDims[0].asConstant() == 1)
@@ -258,13 +234,12 @@ Value ProductOfTaps::multiply() {
                    dims);
 }
 
-/// Sums over the taps of dimension d. The remainder r takes the dimension of the taps, and q that of the places, where
-/// q * stride + r is the place in the result.
-Value ProductOfTaps::addTaps(Value products, int64_t d) {
+/// Sums over the taps of spatial dimension d of [N, C, k..., o...]. The remainder r takes the dimension of the taps,
+/// and q that of the places, where q * stride + r is the place in the result.
+Value addTaps(GraphBuilder &g, Value products, int64_t d, int64_t stride, int64_t dilation) {
   SmallVector<DimAttr> dims = getDims(g.typeOf(products));
-  const int64_t kernel = *dims[1 + d].asConstant(), stride = strides[d], dilation = dilations[d];
-  const int64_t tapDim = 1 + d, placeDim = static_cast<int64_t>(dims.size()) - spatial + d;
-  const int64_t mostDelay = (kernel - 1) * dilation / stride;
+  const int64_t spatial = (static_cast<int64_t>(dims.size()) - 2) / 2, tapDim = 2 + d, placeDim = tapDim + spatial;
+  const int64_t kernel = *dims[tapDim].asConstant(), mostDelay = (kernel - 1) * dilation / stride;
   SmallVector<Value> parts;
   for (int64_t remainder = 0; remainder < stride; ++remainder) {
     Value sum;
@@ -288,25 +263,6 @@ Value ProductOfTaps::addTaps(Value products, int64_t d) {
     parts.push_back(sum);
   }
   return parts.size() == 1 ? parts.front() : g.emit<ConcatOp>(ValueRange(parts), tapDim);
-}
-
-Value ProductOfTaps::emit() {
-  Value sums = multiply(); // later [N, r..., k..., C, q..., o...]
-  for (int64_t d = 0; d < spatial && sums; ++d)
-    sums = addTaps(sums, d);
-  if (!sums)
-    return {};
-  SmallVector<DimAttr> dims = getDims(g.typeOf(sums)), joined = {dims[0], dims[1 + spatial]};
-  SmallVector<DimAttr> low = {g.dim(0), g.dim(0)}, high = low;
-  SmallVector<int64_t> permutation = {0, 1 + spatial};
-  for (int64_t d = 0; d < spatial; ++d) {
-    permutation.append({2 + spatial + d, 1 + d});
-    joined.push_back(dims[2 + spatial + d] * strides[d]);
-    // Output padding lies after the last place.
-    low.push_back(g.dim(0) - pads[d]);
-    high.push_back(pads[d] + sizes[d] - joined.back());
-  }
-  return g.pad(g.reshape(g.transpose(sums, permutation), joined), low, high);
 }
 
 /// [M, C / groups, k...] as the filter of the convolution that goes the other way: [C, M / groups, k...], mirrored.
@@ -360,17 +316,37 @@ Value emitSpread(GraphBuilder &g, Value input, Value filter, ArrayRef<DimAttr> s
 
 } // namespace
 
+bool canSumTaps(ArrayRef<int64_t> strides) {
+  constexpr int64_t mostStride = 8; // as many ops
+  return llvm::all_of(strides, [](int64_t stride) { return stride <= mostStride; });
+}
+
+Value emitTapSums(GraphBuilder &g, Value products, ArrayRef<DimAttr> sizes, ArrayRef<int64_t> strides,
+                  ArrayRef<int64_t> dilations, ArrayRef<DimAttr> pads) {
+  const auto spatial = static_cast<int64_t>(sizes.size());
+  Value sums = products; // later [N, C, r..., q...]
+  for (int64_t d = 0; d < spatial && sums; ++d)
+    sums = addTaps(g, sums, d, strides[d], dilations[d]);
+  if (!sums)
+    return {};
+  SmallVector<DimAttr> dims = getDims(g.typeOf(sums)), joined = {dims[0], dims[1]};
+  SmallVector<DimAttr> low = {g.dim(0), g.dim(0)}, high = low;
+  SmallVector<int64_t> permutation = {0, 1};
+  for (int64_t d = 0; d < spatial; ++d) {
+    permutation.append({2 + spatial + d, 2 + d});
+    joined.push_back(dims[2 + spatial + d] * strides[d]);
+    low.push_back(g.dim(0) - pads[d]);
+    high.push_back(pads[d] + sizes[d] - joined.back());
+  }
+  return g.pad(g.reshape(g.transpose(sums, permutation), joined), low, high);
+}
+
 Value emitTransposedConv(GraphBuilder &g, Value input, Value filter, ArrayRef<DimAttr> sizes, ArrayRef<int64_t> strides,
                          ArrayRef<int64_t> dilations, ArrayRef<DimAttr> pads, int64_t groups) {
   if (!g.typeOf(input) || !g.typeOf(filter))
     return {};
-  ProductOfTaps product(g, input, filter);
-  product.sizes = sizes;
-  product.strides = strides;
-  product.dilations = dilations;
-  product.pads = pads;
-  if (groups == 1 && product.isSmall())
-    return product.emit();
+  if (groups == 1 && canSumTaps(strides) && hasFewProducts(g.typeOf(input), g.typeOf(filter)))
+    return emitTapSums(g, multiplyTaps(g, input, filter), sizes, strides, dilations, pads);
   // Where nothing is skipped, or the taps are not known, one convolution does; so it does instead of very many.
   constexpr size_t mostConvs = 16;
   size_t convs = 1;

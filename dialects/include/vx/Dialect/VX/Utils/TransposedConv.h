@@ -17,6 +17,16 @@ mlir::Value emitTransposedConv(GraphBuilder &g, mlir::Value input, mlir::Value f
                                llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilations,
                                llvm::ArrayRef<DimAttr> pads, int64_t groups);
 
+/// The second half of it: sums the products of all taps, [N, C, k..., o...] with known k, where they meet.
+///
+///     result[n, c, i...] = sum over k, o with o*strides + k*dilations - pads = i of products[n, c, k..., o...]
+///
+/// Needs `canSumTaps(strides)`: they are small.
+mlir::Value emitTapSums(GraphBuilder &g, mlir::Value products, llvm::ArrayRef<DimAttr> sizes,
+                        llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilations,
+                        llvm::ArrayRef<DimAttr> pads);
+bool canSumTaps(llvm::ArrayRef<int64_t> strides);
+
 } // namespace vx
 
 #endif
