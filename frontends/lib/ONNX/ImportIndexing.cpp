@@ -103,22 +103,24 @@ static void importReverseSequence(NodeImporter &n) {
   if (batchAxis + timeAxis != 1 || batchAxis < 0 || timeAxis < 0)
     throwInvalid("expects 0 and 1 as 'batch_axis' and 'time_axis', got " + Twine(batchAxis) + " and " +
                  Twine(timeAxis));
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
-  std::swap(order[0], order[batchAxis]);
   DimAttr batch = dims[batchAxis], time = dims[timeAxis];
   RankedTensorType lengthsType = n.getTensorType(1);
   if (lengthsType.getRank() != 1 || !isa<IntegerType>(lengthsType.getElementType()) ||
       !mayBeEqual(vx::getDim(lengthsType, 0), batch))
     throwInvalid("expects a list of " + batch.str() + " integers as input 1, got " + describe(lengthsType));
-  RankedTensorType type = makeTensorType({batch, time}, n.builder.getI64Type());
+  const Dims leading = {dims[0], dims[1]};
+  RankedTensorType type = makeTensorType(leading, n.builder.getI64Type());
   Value lengths = n.cast(n.reshape(n.getTensor(1), batch), type.getElementType());
   lengths = n.emit<CheckIndicesOp>(lengths, n.toArray(addDims(time, n.dim(1))), /*from_start=*/true);
-  lengths = n.broadcastInDim(lengths, {batch, time}, {0});
-  Value place = n.emitAs<IotaOp>(type, 1), isReversed = n.emit<CompareOp>(ComparePredicate::lt, place, lengths);
+  lengths = n.broadcastInDim(lengths, leading, {batchAxis});
+  Value place = n.emitAs<IotaOp>(type, timeAxis), isReversed = n.emit<CompareOp>(ComparePredicate::lt, place, lengths);
   Value reversed = n.emit<SubOp>(n.emit<SubOp>(lengths, place), n.splat(1, type));
-  Value tuples = joinIndices(n, {n.emitAs<IotaOp>(type, 0), n.emit<SelectOp>(isReversed, reversed, place)});
-  Value result = gatherTuples(n, n.transpose(input, order), tuples, 2, /*areChecked=*/true);
-  n.setOutput(0, n.transpose(result, order));
+  Value tuple[2];
+  tuple[batchAxis] = n.emitAs<IotaOp>(type, batchAxis);
+  tuple[timeAxis] = n.emit<SelectOp>(isReversed, reversed, place);
+  // All elements of a position are one dimension: a row of memory, which is moved in long vectors.
+  Value rows = n.reshape(input, {dims[0], dims[1], productOf(n.context, ArrayRef(dims).drop_front(2))});
+  n.setOutput(0, n.reshape(gatherTuples(n, rows, joinIndices(n, tuple), 2, /*areChecked=*/true), dims));
 }
 
 /// Writes new elements into a cache. A list has the first position for each batch.
