@@ -47,6 +47,25 @@ func.func @columns(%a: tensor<2x19x88xf32>, %b: tensor<2x88x10x4xf32>, %c: tenso
   return %0, %1 : tensor<2x19x10x4xf32>, tensor<9x5x3xf32>
 }
 
+// The positions of a window's last dimension are channels where bytes have too few of these.
+// CHECK-LABEL: func.func @window(
+// CHECK:         %[[P:.+]] = vx.pad %arg0
+// CHECK:         %[[S0:.+]] = vx.slice %[[P]]{{.*}} -> tensor<1x3x9x4xui8>
+// CHECK:         %[[S1:.+]] = vx.slice %[[P]]{{.*}} -> tensor<1x3x9x4xui8>
+// CHECK:         %[[T:.+]] = vx.transpose %arg1, [0, 3, 1, 2] : tensor<8x3x5x2xi8>
+// CHECK:         %[[F:.+]] = vx.reshape %[[T]] : tensor<8x2x3x5xi8> -> tensor<8x6x5x1xi8>
+// CHECK:         %[[C:.+]] = vx.concat axis = 1(%[[S0]], %[[S1]])
+// CHECK:         vx.conv %[[C]], %[[F]] strides = [1, 1] dilations = [1, 1] pads = [2, 0] x [2, 0] groups = 1 sums = i32
+// Four channels, and floats, are left alone.
+// CHECK-NOT:     vx.concat
+func.func @window(%x: tensor<1x3x9x8xui8>, %w: tensor<8x3x5x2xi8>, %y: tensor<1x4x9x8xui8>, %v: tensor<8x4x5x2xi8>, %z: tensor<1x3x9x8xf32>,
+                  %u: tensor<8x3x5x2xf32>) -> (tensor<1x8x9x4xi32>, tensor<1x8x5x7xi32>, tensor<1x8x5x7xf32>) {
+  %0 = vx.conv %x, %w strides = [1, 2] dilations = [1, 3] pads = [2, 1] x [2, 1] groups = 1 sums = i32 : tensor<1x3x9x8xui8>, tensor<8x3x5x2xi8>
+  %1 = vx.conv %y, %v strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 sums = i32 : tensor<1x4x9x8xui8>, tensor<8x4x5x2xi8>
+  %2 = vx.conv %z, %u strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 : tensor<1x3x9x8xf32>, tensor<8x3x5x2xf32>
+  return %0, %1, %2 : tensor<1x8x9x4xi32>, tensor<1x8x5x7xi32>, tensor<1x8x5x7xf32>
+}
+
 // Neighbouring axes of a reduction are one, through elementwise ops that nothing else reads.
 // CHECK-LABEL: func.func @reduction(
 // CHECK:         %[[X:.+]] = vx.reshape %{{.+}} : tensor<2x3x5x7xf32> -> tensor<2x3x35xf32>

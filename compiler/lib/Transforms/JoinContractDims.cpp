@@ -98,12 +98,67 @@ LogicalResult joinNeighbours(ContractOp op) {
   return success();
 }
 
+/// Products of bytes are added four channels at a time. In a convolution of fewer channels the positions of the
+/// window's last dimension become channels: [N, C, ..., W] -> [N, KW * C, ..., W'].
+LogicalResult joinWindow(ConvOp op) {
+  RankedTensorType filterType = op.getFilter().getType();
+  const int64_t last = filterType.getRank() - 1, spatial = last - 2;
+  auto isByte = [](Value value) { return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() == 8; };
+  if (!isByte(op.getInput()) || !isByte(op.getFilter()) || op.getGroups() != 1 || op.getChannelsLast() ||
+      !filterType.hasStaticShape())
+    return success();
+  constexpr int64_t together = 4, leastFilters = 8;
+  const int64_t channels = filterType.getDimSize(1), kernel = filterType.getDimSize(last);
+  if (kernel == 1 || channels >= together || filterType.getDimSize(0) < leastFilters)
+    return success();
+  OpBuilder builder(op);
+  GraphBuilder g(builder, op.getLoc());
+  const int64_t stride = op.getStrides()[spatial], dilation = op.getDilations()[spatial];
+  SmallVector<DimAttr> dims = getDims(op.getInput().getType()), low(dims.size(), g.dim(0)), high = low, starts = low;
+  low[last] = g.dim(op.getPadsLow()[spatial]);
+  high[last] = g.dim(op.getPadsHigh()[spatial]);
+  Value padded = g.pad(op.getInput(), low, high);
+  SmallVector<int64_t> steps(dims.size(), 1);
+  steps[last] = stride;
+  dims[last] = getDim(op.getResult().getType(), last);
+  SmallVector<Value> parts;
+  for (int64_t place = 0; place < kernel; ++place) {
+    starts[last] = g.dim(place * dilation);
+    parts.push_back(g.slice(padded, starts, dims, steps));
+  }
+  SmallVector<int64_t> permutation = {0, last};
+  llvm::append_range(permutation, llvm::seq<int64_t>(1, last));
+  SmallVector<DimAttr> joined = getDims(filterType);
+  joined[1] = g.dim(kernel * channels);
+  joined[last] = g.dim(1);
+  Value filter = g.reshape(g.transpose(op.getFilter(), permutation), joined);
+  auto without = [&](ArrayRef<int64_t> values, int64_t value) {
+    SmallVector<int64_t> changed(values);
+    changed[spatial] = value;
+    return changed;
+  };
+  Value result = g.emit<ConvOp>(g.emit<ConcatOp>(ValueRange(parts), /*axis=*/int64_t(1)), filter,
+                                without(op.getStrides(), 1), without(op.getDilations(), 1), without(op.getPadsLow(), 0),
+                                without(op.getPadsHigh(), 0), op.getGroups(),
+                                /*channels_last=*/false, op.getSumsAttr(), TypeAttr());
+  if (g.hasRefused())
+    return failure();
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+  return success();
+}
+
 struct JoinContractDimsPass : impl::JoinContractDimsPassBase<JoinContractDimsPass> {
   void runOnOperation() override {
     SmallVector<ContractOp> contractions;
     getOperation().walk([&](ContractOp op) { contractions.push_back(op); });
     for (ContractOp op : contractions)
       if (failed(joinNeighbours(op)))
+        return signalPassFailure();
+    SmallVector<ConvOp> convolutions;
+    getOperation().walk([&](ConvOp op) { convolutions.push_back(op); });
+    for (ConvOp op : convolutions)
+      if (failed(joinWindow(op)))
         return signalPassFailure();
   }
 };

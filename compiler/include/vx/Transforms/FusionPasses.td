@@ -230,6 +230,9 @@ def JoinContractDimsPass : Pass<"vx-join-contract-dims", "::mlir::func::FuncOp">
 
     So do the dimensions that the right factor alone has, where they are neighbours: the columns of the product. Its result is reshaped then.
 
+    In a convolution of bytes with fewer than four channels the last dimension of the window joins the channels: slices of the input, one for
+    each position of the window, are concatenated to them. Products of bytes are added four channels at a time.
+
     Strategies know sums and columns along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph
     phase, an expression for each dimension. Keeps: dynamic shapes. Numerics: none.
   }];
