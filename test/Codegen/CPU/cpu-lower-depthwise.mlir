@@ -55,7 +55,23 @@ vx.kernel @multiplier "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1,
 
 // -----
 
-// Three filters a group do not fill vectors: plain loops.
+// Three filters a group with a channel: a vector begins anywhere in a group, and each lane looks its channel up.
+// CHECK-LABEL: func.func @looked_up
+// CHECK:         %[[COLUMN:.+]] = arith.remui %{{.+}}, %c3
+// CHECK:         %[[FIRST:.+]] = vector.broadcast %{{.+}} : i32 to vector<16xi32>
+// CHECK:         %[[ALL:.+]] = arith.addi %[[FIRST]], %{{.+}} : vector<16xi32>
+// CHECK:         %[[OWN:.+]] = arith.divui %[[ALL]], %{{.+}} : vector<16xi32>
+// CHECK:         %[[TABLE:.+]] = vector.maskedload %{{.+}} : memref<1x9x9x12xf32>
+// CHECK:         vxk.lookup %[[TABLE]], %[[OWN]] : vector<16xf32>, vector<16xi32>
+vx.kernel @looked_up "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {
+^bb0(%x: tensor<1x9x9x12xf32>, %w: tensor<36x1x3x3xf32>):
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 12 channels_last {vx.anchor} : tensor<1x9x9x12xf32>, tensor<36x1x3x3xf32>
+  vx.yield %0 : tensor<1x9x9x36xf32>
+}
+
+// -----
+
+// Three filters a group with three channels do not fill vectors: plain loops.
 // CHECK-LABEL: func.func @three
 // CHECK-NOT:     vector.shuffle
 vx.kernel @three "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {

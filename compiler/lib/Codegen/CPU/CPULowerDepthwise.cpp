@@ -116,6 +116,9 @@ private:
                          SmallVector<Value> &sums);
   /// For each channel of a group the elements of the input that the lanes read.
   LogicalResult readChannels(SmallVector<LaneIndex> &input, Value column, SmallVector<Value> &elements);
+  /// Finds which of the channels from that of `column` on each lane reads, where a vector begins anywhere in a group.
+  void findLaneChannels(Value column);
+  LogicalResult lookUpChannel(SmallVector<LaneIndex> &input, Value firstChannel, SmallVector<Value> &elements);
   Value widen(Value value, Operation *widening) {
     return widening ? applyWidening(builder, loc, widening, value) : value;
   }
@@ -136,6 +139,7 @@ private:
   Location loc;
   RankedTensorType type;
   int64_t lanes, places;
+  Value laneChannels; // of the vector of filters, where lanes look their channel up; else null
   std::optional<ElementEvaluator> evaluator;
 };
 
@@ -197,7 +201,53 @@ LogicalResult DepthwiseEmitter::forEachRow(int64_t d, const WorkgroupTile &tile,
   });
 }
 
+void DepthwiseEmitter::findLaneChannels(Value column) {
+  laneChannels = {};
+  if (areLanesOfGroups(lanes, conv.filters))
+    return;
+  // Where `column` is filter f of its group, lane l reads the channel after (f + l) / filters others.
+  auto words = VectorType::get(lanes, builder.getI32Type());
+  auto splat = [&](int64_t value) -> Value {
+    auto element = builder.getI32IntegerAttr(static_cast<int32_t>(value));
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(words, element));
+  };
+  Value filter = arith::RemUIOp::create(builder, loc, column, index(conv.filters));
+  filter = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), filter);
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(lanes)));
+  Value all = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(words, ArrayRef(numbers)));
+  all = arith::AddIOp::create(builder, loc, all, vector::BroadcastOp::create(builder, loc, words, filter));
+  laneChannels = arith::DivUIOp::create(builder, loc, all, splat(conv.filters));
+}
+
+LogicalResult DepthwiseEmitter::lookUpChannel(SmallVector<LaneIndex> &input, Value firstChannel,
+                                              SmallVector<Value> &elements) {
+  constexpr int64_t registerLanes[] = {8, 16}; // of vxk.lookup
+  const bool isOfFloats = cast<RankedTensorType>(conv.input.getType()).getElementType().isF32();
+  if (!isOfFloats || !llvm::is_contained(registerLanes, lanes)) {
+    auto indices = VectorType::get(lanes, builder.getIndexType());
+    Value channels = arith::IndexCastUIOp::create(builder, loc, indices, laneChannels);
+    channels =
+        arith::AddIOp::create(builder, loc, channels, vector::BroadcastOp::create(builder, loc, indices, firstChannel));
+    input.back() = {{}, 0, channels};
+    Value element = evaluator->evaluate(conv.input, input);
+    elements.push_back(element ? evaluator->toVector(loc, element) : Value());
+    return success(element != nullptr);
+  }
+  Value columnMask = evaluator->getMask(), channels = evaluator->sizeOf(conv.input, 1 + conv.spatial());
+  Value left = arith::SubIOp::create(builder, loc, channels, firstChannel);
+  evaluator->setMask(vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left));
+  input.back() = {firstChannel, 1, {}};
+  Value loaded = evaluator->evaluate(conv.input, input);
+  evaluator->setMask(columnMask);
+  if (!loaded)
+    return failure();
+  Value table = evaluator->toVector(loc, loaded);
+  elements.push_back(vxk::LookupOp::create(builder, loc, table.getType(), table, laneChannels));
+  return success();
+}
+
 LogicalResult DepthwiseEmitter::emitRow(ArrayRef<Value> at, Value lower, Value upper, Value column) {
+  findLaneChannels(column);
   // The first place whose window begins inside of the row, and the first whose window ends outside of it.
   int64_t d = conv.spatial() - 1, stride = conv.strides[d], reach = (conv.kernel[d] - 1) * conv.dilations[d];
   Value size = evaluator->sizeOf(conv.input, 1 + d);
@@ -234,6 +284,8 @@ LogicalResult DepthwiseEmitter::readChannels(SmallVector<LaneIndex> &input, Valu
   if (conv.filters > 1)
     group = builder.createOrFold<arith::DivUIOp>(loc, column, index(conv.filters));
   Value base = times(group, conv.channels);
+  if (laneChannels)
+    return lookUpChannel(input, base, elements);
   if (lanes % conv.filters != 0 || lanes == 1) {
     for (int64_t c = 0; c < conv.channels; ++c) {
       input.back() = {plus(base, c), 0, {}};
@@ -390,7 +442,7 @@ struct CPULowerDepthwisePass : impl::CPULowerDepthwisePassBase<CPULowerDepthwise
           "it is no convolution with groups, sums of f32, f64 or i32, channels last, whose filter's sizes are "
           "known and whose result is read in place");
     DepthwiseEmitter emitter(function, strategy, *conv, vectorBits, registers);
-    if (!areLanesOfGroups(emitter.getLanes(), conv->filters))
+    if (!areLanesOfGroups(emitter.getLanes(), conv->filters) && conv->channels != 1)
       return declineStrategy(function.getLoc(), strategy, "the filters of its groups do not fill vectors");
     if (failed(emitter.run()))
       signalPassFailure();

@@ -67,13 +67,13 @@ struct DotOfPairs : ConvertOpToLLVMPattern<vxk::DotOp> {
   }
 };
 
-/// vpermps, which takes the lowest four bits of an index.
+/// vpermps, which takes the lowest bits of an index.
 struct LookupOfFloats : ConvertOpToLLVMPattern<vxk::LookupOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
   LogicalResult matchAndRewrite(vxk::LookupOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    static constexpr StringRef names[] = {"", "", "llvm.x86.avx512.permvar.sf.512"};
+    static constexpr StringRef names[] = {"", "llvm.x86.avx2.permps", "llvm.x86.avx512.permvar.sf.512"};
     rewriter.replaceOp(op, callIntrinsic(rewriter, op.getLoc(), names, op.getResult().getType(),
                                          {adaptor.getTable(), adaptor.getIndices()}));
     return success();

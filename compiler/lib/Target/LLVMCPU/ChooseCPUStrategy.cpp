@@ -269,7 +269,13 @@ bool isDepthwise(ConvOp conv) {
   if (groups == 1 || !filter.hasStaticShape() || filter.getDimSize(0) == 0)
     return false;
   int64_t filters = filter.getDimSize(0) / groups, channels = filter.getDimSize(1);
-  return filters <= mostFilters && llvm::isPowerOf2_64(filters) && channels >= 1 && channels <= 2 * filters;
+  if (filters <= mostFilters && llvm::isPowerOf2_64(filters) && channels >= 1 && channels <= 2 * filters)
+    return true;
+  // Lanes look up their channel in a register: of other numbers of filters, which leave lanes of a vector of a group
+  // empty.
+  constexpr int64_t lanes = 16;
+  return channels == 1 && filters > 1 && filters < 2 * lanes && filters % lanes != 0 &&
+         getElementTypeOrSelf(conv.getInput().getType()).isF32();
 }
 
 bool hasByteFactors(Operation *product) {

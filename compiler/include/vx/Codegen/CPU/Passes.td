@@ -120,7 +120,8 @@ def CPULowerDepthwisePass : Pass<"vx-cpu-lower-depthwise", "::mlir::func::FuncOp
   let description = [{
     For kernels of the strategy `cpu_depthwise`: a convolution with groups and its channels last, of one or more spatial dimensions. Vectors
     run along the filters, and several neighbours in a row share a load of the filter. If a vector has the filters of several groups, the
-    channels of these groups are loaded once, and a shuffle gives each lane the channel of its own group:
+    channels of these groups are loaded once, and a shuffle gives each lane the channel of its own group. Of groups of one channel and any
+    number of filters, where a vector begins anywhere in a group, the lanes look their channels up in a register:
 
         for each row, for each vector of filters, for each few places in the row:
           sums = 0                                                (in registers)

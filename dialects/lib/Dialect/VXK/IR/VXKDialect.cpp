@@ -214,8 +214,8 @@ LogicalResult DotOp::verify() {
 
 LogicalResult LookupOp::verify() {
   const int64_t table = getTable().getType().getNumElements(), indices = getIndices().getType().getNumElements();
-  if (table != 16 || indices != 16) // C1
-    return emitOpError() << "expects 16 elements and 16 indices, got " << table << " and " << indices;
+  if (table != indices || (table != 8 && table != 16)) // C1
+    return emitOpError() << "expects 8 or 16 elements and as many indices, got " << table << " and " << indices;
   return success();
 }
 

@@ -329,9 +329,9 @@ def VXK_DotOp : VXK_Op<"dot", [Pure, AllTypesMatch<["sum", "result"]>, AllTypesM
 def VXK_LookupOp : VXK_Op<"lookup", [Pure, AllTypesMatch<["table", "result"]>]> {
   let summary = "elements of a table by their numbers";
   let description = [{
-    `result[i] = table[indices[i] mod 16]`.
+    `result[i] = table[indices[i] mod N]`, N elements in each.
 
-    - C1: the table and the indices have 16 elements.
+    - C1: the table and the indices have 8 or 16 elements, as many of each.
   }];
   let arguments = (ins VectorOfRankAndType<[1], [F32]>:$table, VectorOfRankAndType<[1], [I32]>:$indices);
   let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
