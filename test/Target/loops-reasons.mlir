@@ -8,7 +8,7 @@
 // CPU:         vx.loops_reason = "vectors run along the rows of its images, since a move of the channels takes longer"
 // GPU-LABEL: func.func @layout(
 // GPU:         #vx.loops<
-// GPU:         vx.loops_reason = "no strategy for products has its groups"
+// GPU:         vx.loops_reason = "no strategy for products has its groups, or too few products for one"
 func.func @layout(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
   %w = vx.constant dense<3.0> : tensor<64x1x3x3xf32>
   %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 64 : tensor<1x64x56x56xf32>, tensor<64x1x3x3xf32>
@@ -40,7 +40,7 @@ func.func @groups_of_fragments(%x: tensor<1x144x28x28xf16>) -> tensor<1x144x28x2
 // -----
 
 // GPU-LABEL: func.func @groups_of_six(
-// GPU:         vx.loops_reason = "no strategy for products has its groups"
+// GPU:         vx.loops_reason = "no strategy for products has its groups, or too few products for one"
 func.func @groups_of_six(%x: tensor<1x12x28x28xf32>) -> tensor<1x12x28x28xf32> {
   %w = vx.constant dense<3.0> : tensor<12x6x3x3xf32>
   %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 2 : tensor<1x12x28x28xf32>, tensor<12x6x3x3xf32>
@@ -49,12 +49,22 @@ func.func @groups_of_six(%x: tensor<1x12x28x28xf32>) -> tensor<1x12x28x28xf32> {
 
 // -----
 
-// The columns are rows of memory, which two rows of the left factor do not repay to copy.
+// The columns are rows of memory, which one row of the left factor does not repay to copy.
 // CPU-LABEL: func.func @narrow(
 // CPU:         #vx.loops<
 // CPU:         vx.loops_reason = "one factor has few rows or columns, or none, so that packed factors are not read often enough"
-func.func @narrow(%a: tensor<2x64xf32>, %b: tensor<32x64xf32>) -> tensor<2x32xf32> {
-  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] : tensor<2x64xf32>, tensor<32x64xf32>
+func.func @narrow(%a: tensor<1x512xf32>, %b: tensor<512x512xf32>) -> tensor<1x512xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] : tensor<1x512xf32>, tensor<512x512xf32>
+  return %0 : tensor<1x512xf32>
+}
+
+// -----
+
+// Sums that end within a vector take longer in plain loops than the copy does.
+// CPU-LABEL: func.func @masked(
+// CPU:         #vx.cpu_product<
+func.func @masked(%a: tensor<2x70xf32>, %b: tensor<32x70xf32>) -> tensor<2x32xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] : tensor<2x70xf32>, tensor<32x70xf32>
   return %0 : tensor<2x32xf32>
 }
 

@@ -27,7 +27,7 @@ llvm::StringRef describe(LoopsReason reason) {
   case LoopsReason::elements:
     return "no strategy for products has its element types";
   case LoopsReason::groups:
-    return "no strategy for products has its groups";
+    return "no strategy for products has its groups, or too few products for one";
   case LoopsReason::sizes:
     return "the sizes of its filter are not known";
   case LoopsReason::dimensions:

@@ -65,12 +65,16 @@ SmallVector<ProductCandidate> chooseForConvolution(ConvOp op, const ProductFacts
   for (int64_t d = 0; d < result.getRank() - 2; ++d)
     places *= static_cast<double>(getPlannedSize(facts.ranges, result, op.getSpatialDim(d)));
   const int64_t filtersOfGroup = getFiltersOfGroup(op);
-  const bool hasGroups = op.getGroups() != 1, isLoops = hasGroups && filtersOfGroup % kGroupTile != 0;
+  const double products = countProducts(op, facts.ranges);
+  // So many products keep a GPU as busy as the barriers of tiles let it be.
+  constexpr double kFewProducts = 6e6;
+  const bool hasGroups = op.getGroups() != 1;
+  const bool isLoops = hasGroups && (filtersOfGroup % kGroupTile != 0 || products < kFewProducts);
   const bool hasWholeFragments = !hasGroups || filtersOfGroup % MatrixUnit::columns == 0;
   const auto filters = hasGroups ? static_cast<double>(filtersOfGroup)
                                  : static_cast<double>(getPlannedSize(facts.ranges, result, op.getChannelDim()));
   const bool isFragments = hasWholeFragments && fitsFragments(op.getInput(), op.getFactors(), filters, places, spec);
-  const double time = countProducts(op, facts.ranges) * (isFragments ? kFragmentTime : kProductTime);
+  const double time = products * (isFragments ? kFragmentTime : kProductTime);
   SmallVector<ProductCandidate> candidates;
   auto add = [&](bool channelsLast, double nanoseconds) {
     if (isLoops) {

@@ -86,16 +86,17 @@ public:
     for (int64_t narrow = std::min(group, kMost); narrow > 0; narrow -= kGroupTile)
       for (int64_t wide : {512, 256, 128, 64, 32, 16})
         for (int64_t block : {8, 4})
-          for (int64_t step : {8, 4}) {
-            Tile tile{wide, narrow, block, narrow % 8 == 0 && narrow >= 24 ? 8 : 4, /*slices=*/1, step};
-            if (group % narrow != 0 || tile.threads() % kSubgroup != 0)
-              continue;
-            if (isRows) {
-              std::swap(tile.rows, tile.columns);
-              std::swap(tile.blockRows, tile.blockColumns);
+          for (int64_t step : {8, 4})
+            for (int64_t slices : {1, 2, 4, 8}) {
+              Tile tile{wide, narrow, block, narrow % 8 == 0 && narrow >= 24 ? 8 : 4, slices, step};
+              if (group % narrow != 0 || tile.threads() % kSubgroup != 0)
+                continue;
+              if (isRows) {
+                std::swap(tile.rows, tile.columns);
+                std::swap(tile.blockRows, tile.blockColumns);
+              }
+              consider(tile);
             }
-            consider(tile);
-          }
     return *best;
   }
 

@@ -134,7 +134,7 @@ SmallVector<ProductCandidate> chooseContraction(ContractOp op, const ProductFact
   // Packed loops multiply a vector of columns at a time. A factor that is not packed before is packed by each tile of
   // rows: copied, or transposed where its columns are rows of memory. Plain loops read such columns a vector at a time,
   // and once for each row, where the rows of the other factor are rows of memory, too.
-  constexpr double ofColumns = 0.37, ofDepth = 1.1, copied = 0.15, transposed = 0.35, rowTile = 132;
+  constexpr double ofColumns = 0.37, copied = 0.15, transposed = 0.12, rowTile = 132;
   const auto lanes = static_cast<double>(countLanes(getElementTypeOrSelf(op.getType())));
   const bool isTransposed = op.getRhsContracting().front() == rhs.getRank() - 1;
   double packed = sizes.rows * std::ceil(sizes.columns / lanes) * sizes.depth * ofColumns;
@@ -146,9 +146,13 @@ SmallVector<ProductCandidate> chooseContraction(ContractOp op, const ProductFact
   // joined requests, and a request must get the same bits in a batch of any size.
   constexpr double mostRows = 8;
   const bool readsVectors = op.getLhsContracting().front() == typeOf(op.getLhs()).getRank() - 1 || sizes.rows == 1;
-  if (!isPacked && isTransposed && readsVectors && sizes.rows <= mostRows)
-    candidates.push_back(inLoops(context, LoopsReason::narrow,
-                                 sizes.batch * sizes.rows * sizes.columns * std::ceil(sizes.depth / lanes) * ofDepth));
+  if (!isPacked && isTransposed && readsVectors && sizes.rows <= mostRows) {
+    // Sums that end within a vector have a mask.
+    constexpr double ofSum = 6, ofWhole = 1.1, ofMasked = 3.2;
+    const double ofDepth = std::fmod(sizes.depth, lanes) == 0 ? ofWhole : ofMasked;
+    const double ofElement = ofSum + std::ceil(sizes.depth / lanes) * ofDepth;
+    candidates.push_back(inLoops(context, LoopsReason::narrow, sizes.batch * sizes.rows * sizes.columns * ofElement));
+  }
   return candidates;
 }
 
