@@ -92,9 +92,10 @@ def nodes():
                        {"x": infinite, "w": whole(4, filters, kernel)}, constants=("w",), strides=[stride], dilations=[dilation], pads=[low, high], output_padding=[more], group=groups)
     yield Node("transposed convolution of one place, very wide stride and a dilation", "ConvTranspose", {"x": whole(1, 1, 1), "w": whole(1, 1, 2)}, constants=("w",), strides=[100003],
                dilations=[2], fixed=("x",))
-    for samples, filters in ((1, 3), (2, 3), (1, 13)):
-        yield Node(f"transposed convolution, other phases by dimension, {samples} samples, {filters} filters", "ConvTranspose",
-                   {"x": whole(samples, 2, 4, 3, 5), "w": whole(2, filters, 3, 2, 4)}, constants=("w",), strides=[2, 3, 1], dilations=[1, 1, 2], pads=[1, 0, 2, 0, 1, 2])
+    # Of known sizes, few filters are products of all taps and sums; of sizes that are symbols, phases.
+    for samples, filters, fixed in ((1, 3, ("x",)), (2, 3, ("x",)), (2, 3, ()), (1, 13, ("x",))):
+        yield Node(f"transposed convolution, other phases by dimension, {samples} samples, {filters} filters, {'known' if fixed else 'unknown'} sizes", "ConvTranspose",
+                   {"x": whole(samples, 2, 4, 3, 5), "w": whole(2, filters, 3, 2, 4)}, constants=("w",), strides=[2, 3, 1], dilations=[1, 1, 2], pads=[1, 0, 2, 0, 1, 2], fixed=fixed)
     for title, channels, filter, options in (
             ("plain", 3, (4, 3, 3, 2), {}), ("strided", 3, (4, 3, 3, 3), {"strides": [2, 3], "pads": [1, 0, 2, 1]}), ("grouped", 4, (6, 2, 2, 3), {"group": 2}),
             ("dilated", 3, (2, 3, 2, 3), {"dilations": [3, 2], "pads": [2, 1, 0, 1]}), ("stated", 3, (4, 3, 3, 2), {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER"})):

@@ -188,13 +188,17 @@ def packed():
                     yield Case(f"bytes_{lhs}_{rhs}_{m}x{n}x{k}_{packing}", {"a": Input(lhs, a, any_values(lhs)), "b": Input(rhs, b, any_values(rhs))},
                                f"{body}  %r = vx.contract %a, {'%b' if packing == 'plain' else '%u'} batch = [] x [] contracting = [1] x [0] sums = i32 : "
                                f"{tensor_type(lhs, a)}, {tensor_type(rhs, b)}", {"r": Result("i32", [m, n], Exact())})
-    for name, x_type, w_type, x, groups, filters, kernel, strides, low, high in (
+    for name, x_type, w_type, x, groups, filters, kernel, strides, low, high, *dilated in (
+            # Of fewer than four channels the positions of the window's last dimension are channels, too.
+            ("gray", "ui8", "i8", [2, 1, 9, 17], 1, 9, [3, 4], [2, 3], [1, 2], [0, 1], 2), ("pairs", "i8", "i8", [1, 2, 12, 19], 1, 20, [5, 7], [1, 2], [2, 0], [2, 3], 1),
+            ("rgb", "ui8", "ui8", [2, 3, 11, 13], 1, 33, [3, 3], [2, 1], [1, 1], [1, 1], 3), ("gray_line", "ui8", "i8", [3, 1, 40], 1, 8, [9], [4], [5], [2], 1),
             ("3x3", "ui8", "i8", [2, 5, 9, 7], 1, 20, [3, 3], [1, 1], [1, 1], [1, 1]), ("signed", "i8", "i8", [1, 16, 8, 8], 1, 64, [1, 1], [1, 1], [0, 0], [0, 0]),
             ("unsigned", "i8", "ui8", [1, 3, 11, 10], 1, 5, [3, 2], [2, 1], [1, 0], [0, 1]), ("depthwise", "ui8", "i8", [1, 19, 9, 12], 19, 19, [3, 3], [1, 1], [1, 1], [1, 1]),
             ("four", "i8", "i8", [1, 20, 6, 13], 5, 20, [3, 3], [1, 1], [1, 1], [1, 1]), ("many", "ui8", "ui8", [1, 36, 7, 9], 2, 50, [3, 3], [1, 2], [1, 1], [1, 1]),
             ("line", "ui8", "i8", [2, 8, 21], 2, 8, [3], [1], [1], [1])):
         w = [filters, x[1] // groups, *kernel]
-        result = [x[0], filters] + [(size + a + b - k) // s + 1 for size, k, s, a, b in zip(x[2:], kernel, strides, low, high)]
+        dilations = [1] * (len(kernel) - 1) + (dilated or [1])
+        result = [x[0], filters] + [(size + a + b - (k - 1) * d - 1) // s + 1 for size, k, s, a, b, d in zip(x[2:], kernel, strides, low, high, dilations)]
         tile = 16 if filters // groups % 16 == 0 or groups == 1 else -(-filters // 16) * 16 + 16
         p = [-(-filters // tile), *kernel, -(-w[1] // 4), tile, 4]
         order = f"permutation = {[0, *range(2, 2 + len(kernel)), 1]} inner = 4"
@@ -204,7 +208,7 @@ def packed():
   %u = vx.unpack %p dim = 0 {order} : {tensor_type(w_type, p)} -> {tensor_type(w_type, w)}
 """
             yield Case(f"bytes_conv_{name}_{packing}", {"x": Input(x_type, x, any_values(x_type)), "w": Input(w_type, w, any_values(w_type))},
-                       f"{body}  %r = vx.conv %x, {'%w' if packing == 'plain' else '%u'} strides = {strides} dilations = {[1] * len(kernel)} pads = {low} x {high} "
+                       f"{body}  %r = vx.conv %x, {'%w' if packing == 'plain' else '%u'} strides = {strides} dilations = {dilations} pads = {low} x {high} "
                        f"groups = {groups} sums = i32 : {tensor_type(x_type, x)}, {tensor_type(w_type, w)}", {"r": Result("i32", result, Exact())})
 
 
@@ -217,6 +221,11 @@ def sum_of_special():
 def factors_of_the_call():
     """Second factors that nothing has packed: read by a few rows as they lie, or packed with their columns in rows of memory; and matrices that the
     kernel of their product with a vector computes."""
+    # Columns in two dimensions: neighbours, or with the sum between them.
+    for name, a, b, dims, result in (("joined", [2, 9, 7], [2, 7, 4, 3], "batch = [0] x [0] contracting = [2] x [1]", [2, 9, 4, 3]),
+                                     ("apart", [9, 7], [5, 7, 3], "batch = [] x [] contracting = [1] x [1]", [9, 5, 3])):
+        yield Case(f"columns_{name}", {"a": Input("f32", a, uniform()), "b": Input("f32", b, uniform())},
+                   f"  %r = vx.contract %a, %b {dims} : {tensor_type('f32', a)}, {tensor_type('f32', b)}", {"r": Result("f32", result, sum_of(7, "f32"))})
     for m, n, k in ((1, 17, 33), (1, 130, 16), (1, 193, 67), (2, 16, 150), (3, 65, 15), (4, 33, 129), (5, 33, 129)):
         yield matmul(f"rows_of_call_{m}x{n}x{k}", m, n, k)
     for dtype in ("f16", "bf16", "f64", "i32"):
