@@ -148,6 +148,8 @@ def packed():
             # So many products are tiles of a group on GPUs, where fewer are plain loops.
             ("tiles_of_8", "f32", [2, 33, 37, 64], 8, 64, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]), ("tiles_of_24", "f32", [1, 27, 41, 48], 2, 48, [3, 3], [1, 1], [1, 2], [1, 2], [0, 2]),
             ("tiles_of_4", "f32", [3, 61, 58, 20], 5, 60, [3, 5], [1, 2], [2, 1], [2, 2], [2, 1]), ("tiles_of_32", "f16", [1, 19, 23, 96], 3, 96, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]),
+            # Twelve channels a group: copies of eight neighbours would reach into the next group.
+            ("tiles_of_16", "f16", [1, 20, 24, 96], 8, 128, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]),
             # Vectors begin anywhere in a group of one channel: each lane looks its channel up.
             ("looked_up_3", "f32", [2, 7, 13, 11], 11, 33, [3, 3], [2, 1], [1, 2], [1, 2], [0, 2]), ("looked_up_15", "f32", [1, 5, 19, 5], 5, 75, [5, 3], [1, 2], [1, 1], [2, 1], [2, 1]),
             ("looked_up_12", "f32", [1, 4, 5, 9, 7], 7, 84, [3, 2, 3], [1, 1, 2], [1, 2, 1], [1, 1, 1], [1, 1, 1]), ("looked_up_20", "f32", [1, 31, 3], 3, 60, [7], [3], [1], [3], [3]),
