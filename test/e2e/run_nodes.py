@@ -90,6 +90,8 @@ def nodes():
         for filters, groups in ((3, 2), (3, 1), (13, 1)):  # with few filters, products of all taps are summed
             yield Node(f"transposed convolution of {kernel} taps, stride {stride}, dilation {dilation}, {filters} filters in {groups} groups", "ConvTranspose",
                        {"x": infinite, "w": whole(4, filters, kernel)}, constants=("w",), strides=[stride], dilations=[dilation], pads=[low, high], output_padding=[more], group=groups)
+    for kernel in (16, 17, 700):  # 17 taps and more are no ops of their own
+        yield Node(f"transposed convolution of {kernel} taps, known sizes", "ConvTranspose", {"x": whole(1, 4, 9), "w": whole(4, 2, kernel)}, constants=("w",), strides=[2], fixed=("x",))
     yield Node("transposed convolution of one place, very wide stride and a dilation", "ConvTranspose", {"x": whole(1, 1, 1), "w": whole(1, 1, 2)}, constants=("w",), strides=[100003],
                dilations=[2], fixed=("x",))
     # Of known sizes, few filters are products of all taps and sums; of sizes that are symbols, phases.

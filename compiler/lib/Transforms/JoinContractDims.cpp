@@ -103,7 +103,7 @@ LogicalResult joinNeighbours(ContractOp op) {
 LogicalResult joinWindow(ConvOp op) {
   RankedTensorType filterType = op.getFilter().getType();
   const int64_t last = filterType.getRank() - 1, spatial = last - 2;
-  auto isByte = [](Value value) { return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() == 8; };
+  auto isByte = [](Value value) { return getElementTypeOrSelf(value.getType()).isInteger(8); };
   if (!isByte(op.getInput()) || !isByte(op.getFilter()) || op.getGroups() != 1 || op.getChannelsLast() ||
       !filterType.hasStaticShape())
     return success();

@@ -271,8 +271,8 @@ bool isDepthwise(ConvOp conv) {
   int64_t filters = filter.getDimSize(0) / groups, channels = filter.getDimSize(1);
   if (filters <= mostFilters && llvm::isPowerOf2_64(filters) && channels >= 1 && channels <= 2 * filters)
     return true;
-  // Lanes look up their channel in a register: of other numbers of filters, which leave lanes of a vector of a group
-  // empty.
+  // With another number of filters a vector has filters of several groups, and each lane looks its channel up. A
+  // product of each group would leave lanes empty.
   constexpr int64_t lanes = 16;
   return channels == 1 && filters > 1 && filters < 2 * lanes && filters % lanes != 0 &&
          getElementTypeOrSelf(conv.getInput().getType()).isF32();

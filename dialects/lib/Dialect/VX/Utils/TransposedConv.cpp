@@ -316,9 +316,13 @@ Value emitSpread(GraphBuilder &g, Value input, Value filter, ArrayRef<DimAttr> s
 
 } // namespace
 
-bool canSumTaps(ArrayRef<int64_t> strides) {
-  constexpr int64_t mostStride = 8; // as many ops
-  return llvm::all_of(strides, [](int64_t stride) { return stride <= mostStride; });
+bool canSumTaps(ArrayRef<DimAttr> kernel, ArrayRef<int64_t> strides) {
+  constexpr int64_t mostTaps = 16, mostStride = 8; // each is an op
+  auto hasFewTaps = [](DimAttr size) {
+    const int64_t taps = size.asConstant().value_or(0);
+    return taps >= 1 && taps <= mostTaps;
+  };
+  return llvm::all_of(kernel, hasFewTaps) && llvm::all_of(strides, [](int64_t stride) { return stride <= mostStride; });
 }
 
 Value emitTapSums(GraphBuilder &g, Value products, ArrayRef<DimAttr> sizes, ArrayRef<int64_t> strides,
@@ -345,7 +349,8 @@ Value emitTransposedConv(GraphBuilder &g, Value input, Value filter, ArrayRef<Di
                          ArrayRef<int64_t> dilations, ArrayRef<DimAttr> pads, int64_t groups) {
   if (!g.typeOf(input) || !g.typeOf(filter))
     return {};
-  if (groups == 1 && canSumTaps(strides) && hasFewProducts(g.typeOf(input), g.typeOf(filter)))
+  if (groups == 1 && canSumTaps(ArrayRef(getDims(g.typeOf(filter))).drop_front(2), strides) &&
+      hasFewProducts(g.typeOf(input), g.typeOf(filter)))
     return emitTapSums(g, multiplyTaps(g, input, filter), sizes, strides, dilations, pads);
   // Where nothing is skipped, or the taps are not known, one convolution does; so it does instead of very many.
   constexpr size_t mostConvs = 16;

@@ -21,11 +21,11 @@ mlir::Value emitTransposedConv(GraphBuilder &g, mlir::Value input, mlir::Value f
 ///
 ///     result[n, c, i...] = sum over k, o with o*strides + k*dilations - pads = i of products[n, c, k..., o...]
 ///
-/// Needs `canSumTaps(strides)`: they are small.
+/// Needs `canSumTaps(k, strides)`: k is known, and both are small, since each tap of a dimension is an op.
 mlir::Value emitTapSums(GraphBuilder &g, mlir::Value products, llvm::ArrayRef<DimAttr> sizes,
                         llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilations,
                         llvm::ArrayRef<DimAttr> pads);
-bool canSumTaps(llvm::ArrayRef<int64_t> strides);
+bool canSumTaps(llvm::ArrayRef<DimAttr> kernel, llvm::ArrayRef<int64_t> strides);
 
 } // namespace vx
 
