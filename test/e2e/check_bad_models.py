@@ -207,6 +207,8 @@ def table():
     yield "an attribute without a name", with_attribute(attribute("", f=1.0, type=FLOAT)), "'n' .*attribute.*name"
     yield "an attribute that must be there", model([node("Concat", ["x", "x"], ["y"], name="n")]), "'n' .*'axis', got none"
     yield "an attribute of a text that must be there", model([node("Cast", ["x"], ["y"], name="n")]), "'n' .*'to', got none"
+    yield "sums of strings", model([node("Col2Im", ["x", "i", "b"], ["y"], name="n")], inputs=[value("x", TensorProto.STRING, (1, 4, 4))], outputs=[value("y", TensorProto.STRING, None)], initializer=[
+        helper.make_tensor("i", TensorProto.INT64, [2], [3, 3]), helper.make_tensor("b", TensorProto.INT64, [2], [2, 2])]), "'n' .*numbers or bools, got 'string'"
     yield "a text that must be there", model([node("BitShift", ["x", "x"], ["y"], name="n")], inputs=[value("x", TensorProto.UINT8)]), "'n' .*'direction'"
     yield "ints for an int", model([node("Concat", ["x", "x"], ["y"], name="n", axis=[0])]), "'n' .*'axis' to be an int, got ints"
     yield "a float for an int", model([node("Concat", ["x", "x"], ["y"], name="n", axis=0.0)]), "'n' .*'axis' to be an int, got a float"

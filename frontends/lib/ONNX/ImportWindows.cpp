@@ -436,7 +436,7 @@ static void importCol2Im(NodeImporter &n) {
   split.append(spread);
   // Parts of a sum of fewer bits would be rounded.
   Type element = elementOf(input);
-  if (canSumTaps(block, strides) && element.getIntOrFloatBitWidth() >= 32) {
+  if (canSumTaps(block, strides) && element.isIntOrFloat() && element.getIntOrFloatBitWidth() >= 32) {
     Dims low;
     for (size_t d = 0; d < count; ++d)
       low.push_back(n.dim(pads[d]));
